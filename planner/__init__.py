@@ -1,0 +1,15 @@
+"""A capacity planner for serving large language models.
+
+>>> from planner import Scenario, plan
+>>> round(plan(Scenario(model="lesson-7b-gqa", concurrency=16, context=8192)).decode_step_s, 4)
+0.0312
+
+This package needs NumPy alone; tables need pandas (`planner.sweep`), pictures Altair
+(`planner.charts`) and the browser pages Streamlit (`planner.pages`).
+"""
+
+from planner.model import LayerGroup, Model
+from planner.plan import Plan, plan
+from planner.scenario import Scenario, decode, encode
+
+__all__ = ["LayerGroup", "Model", "Plan", "Scenario", "decode", "encode", "plan"]

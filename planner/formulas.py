@@ -1,0 +1,179 @@
+"""The equations: one function each, on plain numbers or NumPy arrays.
+
+Read from top to bottom this is the whole theory. A transformer that writes text stores a key and a
+value for every past token (the KV cache), so that a new token costs one token's work. The price is
+memory that grows with context and with the number of requests, and a decode step that reads all
+weights once and every request's whole cache.
+
+Units: bytes, seconds, bytes per second, FLOPs (a multiply-add is two), FLOPs per second. Symbols in
+the docstrings: n tokens of context, B requests, L layers, H query heads, H_kv key-value heads,
+d_h width of a head, d width of the model, b bytes per element, W bytes of weights, P parameters.
+Every argument may be a number or an array; arrays broadcast as NumPy does.
+"""
+
+import numpy as np
+
+# --- the cache in memory ------------------------------------------------------------------------
+
+
+def kv_bytes_per_token(layers, kv_heads, key_dim, value_dim, key_bytes, value_bytes):
+    """Bytes one more token adds to one request's cache: L · H_kv · (d_k · b_k + d_v · b_v).
+
+    With equal widths this is the familiar 2 · L · H_kv · d_h · b (Pope et al. 2022, section 3.3).
+    Multi-head attention has H_kv = H, grouped-query fewer (Ainslie et al. 2023), multi-query one
+    (Shazeer 2019). Latent attention (DeepSeek-V2) is one head of width rank + rope and no value.
+    """
+    return layers * kv_heads * (key_dim * key_bytes + value_dim * value_bytes)
+
+
+def cached_tokens(context_tokens, window):
+    """Tokens whose keys and values are kept: min(n, w). A full-attention layer has w = ∞."""
+    return np.minimum(context_tokens, window)
+
+
+def request_cache_bytes(fixed_bytes, bytes_per_token, tokens):
+    """Cache of one request: a state that does not grow, plus bytes per token times tokens kept."""
+    return fixed_bytes + bytes_per_token * tokens
+
+
+def load_cache_bytes(request_bytes, concurrency):
+    """Cache of B requests; nothing is shared between them."""
+    return request_bytes * concurrency
+
+
+def memory_needed_bytes(weight_bytes, cache_bytes, reserved_bytes=0):
+    """What must be resident at once: weights, the caches of all requests, the engine's own."""
+    return weight_bytes + cache_bytes + reserved_bytes
+
+
+# --- operations ---------------------------------------------------------------------------------
+
+
+def step_multiply_adds_uncached(step, width):
+    """Multiply-adds of one attention layer at step t when all t tokens are redone: 4td² + 2t²d.
+
+    Four d × d projections (query, key, value, output) for t tokens, then t × t scores and sums.
+    """
+    return 4 * step * width**2 + 2 * step**2 * width
+
+
+def step_multiply_adds_cached(step, width):
+    """Multiply-adds of one attention layer at step t for the new token alone: 4d² + 2td."""
+    return 4 * width**2 + 2 * step * width
+
+
+def total_multiply_adds_uncached(steps, width):
+    """Steps 1 … T without a cache, summed: 2T(T+1)d² + T(T+1)(2T+1)d/3; leading 2T²d² + ⅔T³d."""
+    return 2 * steps * (steps + 1) * width**2 + steps * (steps + 1) * (2 * steps + 1) * width / 3
+
+
+def total_multiply_adds_cached(steps, width):
+    """Steps 1 … T with a cache, summed: 4Td² + T(T+1)d; leading terms 4Td² + T²d."""
+    return 4 * steps * width**2 + steps * (steps + 1) * width
+
+
+def attended_pairs(prompt_tokens, window):
+    """Query-key pairs of a causal pass over n tokens where each sees at most w: w' n − w'(w'−1)/2.
+
+    w' = min(n, w). With w = ∞ it is n(n+1)/2: half of the square, since no token looks ahead.
+    """
+    seen = np.minimum(prompt_tokens, window)
+    return seen * prompt_tokens - seen * (seen - 1) / 2
+
+
+def attention_flops(layers, query_heads, key_dim, value_dim, pairs):
+    """FLOPs of scores and weighted sums: 2 · L · H · (d_k + d_v) for every query-key pair."""
+    return 2 * layers * query_heads * (key_dim + value_dim) * pairs
+
+
+def projection_flops(active_parameters, tokens):
+    """FLOPs of all weight matrices: 2 · P_active for each token (Kaplan et al. 2020, section 2.1).
+
+    P_active leaves out the input embedding, which is looked up and not multiplied.
+    """
+    return 2 * active_parameters * tokens
+
+
+# --- time ---------------------------------------------------------------------------------------
+
+
+def read_seconds(read_bytes, bandwidth):
+    """Time to stream bytes from the device's memory: bytes / BW."""
+    return read_bytes / bandwidth
+
+
+def compute_seconds(flops, peak_flops):
+    """Time of arithmetic at a rate: FLOPs / FLOPs per second."""
+    return flops / peak_flops
+
+
+def decode_step_seconds(weight_bytes, cache_bytes, bandwidth):
+    """One token for every request: (W + C) / BW. Weights are read once, each cache once."""
+    return (weight_bytes + cache_bytes) / bandwidth
+
+
+def time_to_first_token_seconds(prefill_seconds, weight_seconds):
+    """max(prefill, W / BW): a short prompt still waits until every weight was read once."""
+    return np.maximum(prefill_seconds, weight_seconds)
+
+
+def tokens_per_second(step_seconds, concurrency=1):
+    """Rate of one request (B = 1) or of all: B / step."""
+    return concurrency / step_seconds
+
+
+# --- the same equations solved for what one may choose ------------------------------------------
+
+
+def max_concurrency(memory_bytes, weight_bytes, request_bytes):
+    """Most requests that fit: ⌊(M − W) / c⌋; 0 where the weights alone do not fit, ∞ where c = 0."""
+    room = np.asarray(memory_bytes - weight_bytes, float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        count = np.where(np.equal(request_bytes, 0), np.inf, room / request_bytes)
+    return _whole(count, room, lambda requests: load_cache_bytes(request_bytes, requests))
+
+
+def max_context(memory_bytes, weight_bytes, concurrency, fixed_bytes, bytes_per_token, windows):
+    """Longest context n at which B requests fit: fixed + Σ p_i · min(n, w_i) ≤ R = (M − W) / B.
+
+    `bytes_per_token` (p) and `windows` (w, ∞ for full attention) are sequences with one entry per
+    kind of layer. A sum of minima is the least of the lines that it bends along (the k smallest
+    windows full, the others growing), so the longest n is the greatest of (R − base_k) / slope_k.
+    Whole tokens; 0 where not even the fixed part fits, ∞ where no further token costs anything.
+    """
+    room = (np.asarray(memory_bytes, float) - weight_bytes) / concurrency - fixed_bytes
+    layers = sorted(zip(windows, bytes_per_token, strict=True))
+    longest = np.zeros_like(room)
+    for full in range(len(layers) + 1):
+        base = sum(p * w for w, p in layers[:full])
+        slope = sum(p for w, p in layers[full:])
+        if np.isinf(base):  # a layer without a window is never full
+            break
+        reach = (room - base) / slope if slope else np.where(room >= base, np.inf, 0.0)
+        longest = np.maximum(longest, reach)
+
+    def growth(tokens):
+        return sum(p * cached_tokens(tokens, w) for w, p in layers)
+
+    return _whole(longest, room, growth)
+
+
+def _whole(amount, room, cost):
+    """Round down, then let the forward equation decide: rounding must not add or lose one."""
+    whole = np.floor(amount)
+    with np.errstate(invalid="ignore"):
+        whole = np.where(np.isfinite(whole) & (cost(whole + 1) <= room), whole + 1, whole)
+        whole = np.where(np.isfinite(whole) & (cost(whole) > room), whole - 1, whole)
+    return np.where(room < 0, 0.0, np.maximum(whole, 0.0))[()]
+
+
+def bandwidth_for_step(weight_bytes, cache_bytes, step_seconds):
+    """Bytes per second needed for a step of that length: (W + C) / t."""
+    return (weight_bytes + cache_bytes) / step_seconds
+
+
+def crossover_context(weight_bytes, concurrency, fixed_bytes, bytes_per_token, windows):
+    """Context at which reading the caches takes as long as reading the weights: C(n) = W."""
+    return max_context(
+        2 * weight_bytes, weight_bytes, concurrency, fixed_bytes, bytes_per_token, windows
+    )

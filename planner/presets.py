@@ -1,0 +1,65 @@
+"""Reads presets/: models, accelerators and named scenarios. Each file is read once."""
+
+import csv
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+
+from planner.accelerator import Accelerator
+from planner.model import LayerGroup, Model
+
+FOLDER = Path(__file__).resolve().parent.parent / "presets"
+
+
+def _rows(name):
+    with open(FOLDER / name, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@cache
+def models() -> dict[str, Model]:
+    """Every model of presets/models.csv by its id, in the order of the file."""
+    found = {}
+    for row in _rows("models.csv"):
+        group = LayerGroup(
+            layers=int(row["layers"]),
+            query_heads=int(row["query_heads"]),
+            kv_heads=int(row["kv_heads"]),
+            key_dim=int(row["head_dim"]),
+            value_dim=int(row["head_dim"]),
+        )
+        found[row["id"]] = Model(
+            id=row["id"],
+            name=row["name"],
+            groups=(group,),
+            parameters=float(row["parameters"]),
+            source=row["source"],
+        )
+    return found
+
+
+@cache
+def accelerators() -> dict[str, Accelerator]:
+    """Every device of presets/accelerators.csv by its id, in the order of the file."""
+    numbers = [field.name for field in fields(Accelerator) if field.type is not str]
+    found = {}
+    for row in _rows("accelerators.csv"):
+        figures = {name: float(row[name]) if row[name] else None for name in numbers}
+        found[row["id"]] = Accelerator(**{**row, **figures})
+    return found
+
+
+@dataclass(frozen=True)
+class Example:
+    """A named scenario: its link and the sentence that says what to look at."""
+
+    id: str
+    title: str
+    query: str
+    sentence: str
+
+
+@cache
+def examples() -> tuple[Example, ...]:
+    """Every named scenario of presets/scenarios.csv, in the order of the file."""
+    return tuple(Example(**row) for row in _rows("scenarios.csv"))
