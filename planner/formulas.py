@@ -126,7 +126,7 @@ def tokens_per_second(step_seconds, concurrency=1):
 
 
 def max_concurrency(memory_bytes, weight_bytes, request_bytes):
-    """Most requests that fit: ⌊(M − W) / c⌋; 0 where the weights alone do not fit, ∞ where c = 0."""
+    """Most requests that fit: ⌊(M − W) / c⌋; 0 where the weights alone do not, ∞ where c = 0."""
     room = np.asarray(memory_bytes - weight_bytes, float)
     with np.errstate(divide="ignore", invalid="ignore"):
         count = np.where(np.equal(request_bytes, 0), np.inf, room / request_bytes)

@@ -13,6 +13,7 @@ from planner.model import Model
 from planner.scenario import Scenario
 
 TERA = 10**12
+READING_TOKENS_PER_S = 11  # a fast reader, some 500 words a minute
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class Plan:
     tokens_per_s_per_request: float
     tokens_per_s_total: float
     crossover_context_tokens: float
+    reading_bandwidth_bytes_per_s: float  # at which each request gets READING_TOKENS_PER_S
 
     attention_flops: float
     projection_flops: float
@@ -128,6 +130,9 @@ def plan(scenario: Scenario, *, model: Model | None = None, **varied) -> Plan:
         tokens_per_s_per_request=formulas.tokens_per_second(step),
         tokens_per_s_total=formulas.tokens_per_second(step, concurrency),
         crossover_context_tokens=formulas.crossover_context(weights_read, concurrency, *shape),
+        reading_bandwidth_bytes_per_s=formulas.bandwidth_for_step(
+            weights_read, cache, 1 / READING_TOKENS_PER_S
+        ),
         attention_flops=attention,
         projection_flops=projection,
         prefill_flops=projection + attention,

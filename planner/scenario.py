@@ -46,13 +46,13 @@ NUMBERS = {
     "context": Number("Context", "tokens", 128, 1_048_576, whole=True),
     "bandwidth": Number("Bandwidth", "GB/s", 1, 100_000),
     "memory": Number("Memory", "GB", 1, 100_000),
-    "peak": Number("Peak compute", "TFLOP/s", 0.1, 100_000),
+    "peak": Number("Compute", "TFLOP/s", 0.1, 100_000),
 }
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """One complete set of inputs. What is left out is filled in: numbers of the device by the device.
+    """One complete set of inputs. What is left out gets its default, a device's numbers its own.
 
     concurrency: requests decoding at once. context: tokens of each request, prompt and generated so
     far. bandwidth in GB/s, memory in GB (decimal, what can be allocated), peak in dense 16-bit
@@ -170,7 +170,7 @@ def _collect(query):
 
 
 def _read(text, number, default):
-    """The value to use for one numeric parameter, and the sentence to show where it had to change."""
+    """The value to use for one numeric parameter, and the sentence to show if it had to change."""
     if text is None:
         return default, ""
     try:

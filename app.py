@@ -1,0 +1,6 @@
+"""Page set-up and navigation, nothing else."""
+
+import streamlit as st
+
+st.set_page_config(page_title="LLM capacity planner", layout="wide")
+st.navigation([st.Page("planner/pages/plan.py", title="Plan", default=True)]).run()

@@ -1,0 +1,197 @@
+"""Frames -> Altair charts. A chart is prepared once for its axes and fed new data afterwards.
+
+Building a chart costs ten times what sending its data does, so every function here returns a chart
+on *named* data, `prepared` keeps its Vega-Lite specification, and a page sends that with the frames
+of the drawing of the same name in `planner.sweep`.
+"""
+
+from functools import lru_cache
+
+import altair as alt
+
+# One meaning a colour (Okabe-Ito, safe for colour-blind eyes), the same in light and dark.
+COLOURS = {
+    "weights": "#0072B2",
+    "cache": "#E69F00",
+    "overhead": "#8A8F98",
+    "compute": "#CC79A7",
+    "fits": "#009E73",
+    "does not fit": "#D55E00",
+    "free": "transparent",
+}
+INK = {False: "#31333F", True: "#FAFAFA"}  # by dark
+MUTED = {False: "#666B75", True: "#A6ABB5"}
+PAPER = {False: "#FFFFFF", True: "#181715"}
+OUTLINE = "#8A8F98"
+HEIGHT = 240
+
+CONTEXT_TICKS = [2**power for power in (7, 9, 11, 13, 15, 17, 20)]
+CONCURRENCY_TICKS = [1, 4, 16, 64, 256, 1024, 4096]
+TOKENS = (
+    "datum.value >= 1048576 ? datum.value / 1048576 + 'M'"
+    " : datum.value >= 1024 ? datum.value / 1024 + 'k' : datum.value"
+)
+
+
+@lru_cache(maxsize=256)
+def prepared(chart, *bounds) -> dict:
+    """The Vega-Lite specification of `chart(*bounds)`, without its data."""
+    return chart(*bounds).to_dict()
+
+
+def _named(name):
+    return alt.Chart(alt.NamedData(name))
+
+
+def _hover():
+    return alt.Tooltip("sentence:N", title=" ")
+
+
+def _bars(most, unit, parts, dark, mark_at=None):
+    """Horizontal bars, one a variant, made of segments; and, where given, a line across."""
+    bars = (
+        _named("parts")
+        .mark_bar(size=34, strokeWidth=1, stroke=OUTLINE)
+        .encode(
+            x=alt.X("start:Q", title=unit, scale=alt.Scale(domain=[0, most], nice=False)).axis(
+                tickCount=6, format="~s" if most >= 1e5 else ",~r"
+            ),
+            x2=alt.X2("end:Q"),
+            y=alt.Y("variant:N", title=None, sort=None).axis(
+                ticks=False, domain=False, labelLimit=140
+            ),
+            color=alt.Color("part:N", title=None)
+            .scale(domain=parts, range=[COLOURS[part] for part in parts])
+            .legend(orient="bottom", symbolStrokeColor=OUTLINE),
+            tooltip=[_hover()],
+        )
+    )
+    if mark_at is None:
+        return bars.properties(height=HEIGHT)
+    line = _named("mark").mark_rule(color=INK[dark], strokeWidth=2, aria=False)
+    words = _named("mark").mark_text(color=INK[dark], dy=-6, fontWeight="bold", aria=False)
+    at, above = alt.X("at:Q"), alt.value(0)
+    return (bars + line.encode(x=at) + words.encode(x=at, y=above, text="label:N")).properties(
+        height=HEIGHT
+    )
+
+
+def memory(most, dark):
+    """Weights, cache and free space of each variant against the capacity. Data: parts, mark."""
+    return _bars(most, "Memory (GB)", ["weights", "cache", "free", "does not fit"], dark, "mark")
+
+
+def step(most, dark):
+    """What a decode step is made of, for each variant. Data: parts."""
+    return _bars(most, "Time per token (ms)", ["weights", "cache"], dark)
+
+
+def _context(name="context:Q"):
+    return (
+        alt.X(name, title="Context (tokens)")
+        .scale(type="log", base=2, domain=[128, 2**20], nice=False)
+        .axis(values=CONTEXT_TICKS, labelExpr=TOKENS, grid=False)
+    )
+
+
+def _lines(name, x, y, dark, **encodings):
+    """One line a variant: the plan's own in full ink, its counterpart dashed."""
+    return (
+        _named(name)
+        .mark_line(color=INK[dark], strokeWidth=2, clip=True)
+        .encode(
+            x=x,
+            y=y,
+            detail="variant:N",
+            strokeDash=alt.condition("datum.own", alt.value([1, 0]), alt.value([6, 4])),
+            **encodings,
+        )
+    )
+
+
+def _point(x, y, dark):
+    """The present state: a filled dot with its value beside it. Data: point."""
+    base = _named("point").encode(x=x, y=y, tooltip=[_hover()])
+    dot = base.mark_point(filled=True, size=110, color=INK[dark], opacity=1, clip=True)
+    style = {
+        "align": "right",
+        "dx": -10,
+        "dy": -10,
+        "fontWeight": "bold",
+        "clip": True,
+        "aria": False,
+    }
+    halo = base.mark_text(stroke=PAPER[dark], strokeWidth=4, opacity=0.7, **style)
+    label = base.mark_text(color=INK[dark], **style)
+    return halo.encode(text="label:N") + label.encode(text="label:N") + dot
+
+
+def _ends(x, y, dark):
+    """Names beside the lines instead of a legend. Data: ends."""
+    side, shift = alt.expr("datum.align"), alt.expr("datum.shift")
+    return (
+        _named("ends")
+        .mark_text(align=side, dx=shift, color=INK[dark], aria=False)
+        .encode(x=x, y=y, text="variant:N")
+    )
+
+
+def latency(most, dark):
+    """Decode step over context: areas of weights and cache, a line a variant, reading speeds.
+
+    Data: own, lines, ends, point, speeds, full.
+    """
+    x = _context()
+    y = alt.Y("step:Q", title="Time per token (ms)").scale(domain=[0, most], nice=False)
+    y = y.axis(tickCount=6)
+    own = _named("own")
+    weights = own.mark_area(color=COLOURS["weights"], opacity=0.55, clip=True, aria=False)
+    cache = own.mark_area(color=COLOURS["cache"], opacity=0.55, clip=True, aria=False)
+    speeds = _named("speeds").encode(y=alt.Y("step:Q"))
+    full = _named("full").encode(x=x)
+    hover = (
+        _named("lines")
+        .mark_point(size=120, opacity=0, clip=True, aria=False)
+        .encode(x=x, y=y, tooltip=[_hover()])
+    )
+    return (
+        weights.encode(x=x, y=alt.Y("weights:Q"))
+        + cache.encode(x=x, y=y, y2=alt.Y2("weights:Q"))
+        + speeds.mark_rule(color=MUTED[dark], strokeDash=[2, 3], clip=True, aria=False)
+        + speeds.mark_text(
+            align="left", dx=4, dy=-6, color=MUTED[dark], clip=True, aria=False
+        ).encode(x=alt.value(0), text="label:N")
+        + full.mark_rule(color=COLOURS["does not fit"], aria=False)
+        + full.mark_text(
+            color=COLOURS["does not fit"], align="left", dx=5, dy=-8, aria=False
+        ).encode(y=alt.datum(0), text="label:N")
+        + _lines("lines", x, y, dark)
+        + _ends(x, y, dark)
+        + hover
+        + _point(x, y, dark)
+    ).properties(height=HEIGHT)
+
+
+def fit(dark):
+    """Where a load fits: concurrency over context, the frontier of each variant.
+
+    Data: own, lines, ends, point.
+    """
+    x = _context("longest:Q")
+    y = (
+        alt.Y("concurrency:Q", title="Concurrency (requests)")
+        .scale(type="log", base=2, domain=[1, 4096], nice=False)
+        .axis(values=CONCURRENCY_TICKS, grid=False)
+    )
+    own = _named("own")
+    inside = own.mark_area(color=COLOURS["fits"], opacity=0.25, aria=False, orient="horizontal")
+    outside = own.mark_area(
+        color=COLOURS["does not fit"], opacity=0.2, aria=False, orient="horizontal"
+    )
+    return (
+        inside.encode(x=x, x2=alt.X2("least:Q"), y=y)
+        + outside.encode(x=x, x2=alt.X2("greatest:Q"), y=y)
+        + _lines("lines", x, y, dark, tooltip=[_hover()], order="concurrency:Q")
+        + _ends(x, y, dark)
+        + _point(x, y, dark)
+    ).properties(height=HEIGHT)

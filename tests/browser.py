@@ -1,0 +1,59 @@
+"""The real app and a real browser, for tests and the benchmark."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+HOW = "no Chromium was found; install one (Debian: apt-get install chromium) or set CHROMIUM"
+
+
+def chromium_path() -> str | None:
+    """The browser to use: the environment's CHROMIUM, or the first one on the path."""
+    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+
+
+@contextmanager
+def app(*options):
+    """Start the app on a free port of this machine; yields its address."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless=true",
+               f"--server.port={port}", "--server.address=127.0.0.1", *options]  # fmt: skip
+    server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(300):
+            try:
+                urllib.request.urlopen(f"{address}/_stcore/health", timeout=1)
+                break
+            except OSError:
+                time.sleep(0.1)
+        else:
+            raise TimeoutError("the app did not start within 30 s")
+        yield address
+    finally:
+        server.terminate()
+        server.wait(10)
+
+
+@contextmanager
+def chromium():
+    """Start a headless browser with a fresh profile."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
+        try:
+            yield browser
+        finally:
+            browser.close()

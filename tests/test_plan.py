@@ -1,0 +1,120 @@
+"""The plan: the lesson's scenarios through the one path, and the arithmetic it prints."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner import Scenario, plan, presets, words, worked
+from planner.scenario import NUMBERS
+
+# The lesson: model, requests, context -> cache in GB, time per token in ms, and digits shown.
+LESSON = [
+    ("lesson-7b-mha", 1, 8192, 4.29, 18.3),
+    ("lesson-7b-mha", 16, 8192, 68.7, 82.7),
+    ("lesson-7b-gqa", 16, 8192, 17.2, 31.2),
+    ("lesson-7b-mha", 1, 128_000, 67.1, 81.1),
+    ("lesson-7b-gqa", 1, 128_000, 16.8, 30.8),
+    ("lesson-7b-mha", 1, 1000, 0.524, 14.5),
+    ("lesson-7b-gqa", 1, 1000, 0.131, 14.1),
+    ("lesson-7b-gqa", 1, 8192, 1.07, 15.1),
+    ("lesson-7b-mha", 1, 32_000, 16.8, 30.8),
+    ("lesson-7b-gqa", 1, 32_000, 4.19, 18.2),
+]
+
+scenarios = st.builds(
+    Scenario,
+    model=st.sampled_from(list(presets.models())),
+    device=st.sampled_from(list(presets.accelerators())),
+    concurrency=st.integers(1, 4096),
+    context=st.integers(128, 2**20),
+    bandwidth=st.floats(1, 100_000),
+    memory=st.floats(1, 100_000),
+    peak=st.floats(0.1, 100_000),
+)
+
+
+@pytest.mark.parametrize(("model", "concurrency", "context", "cache_gb", "step_ms"), LESSON)
+def test_lesson(model, concurrency, context, cache_gb, step_ms):
+    result = plan(Scenario(model=model, concurrency=concurrency, context=context))
+    assert result.weights_bytes == 14e9
+    assert words.data(result.cache_bytes) in (f"{cache_gb:.3g} GB", f"{1e3 * cache_gb:.0f} MB")
+    assert words.duration(result.decode_step_s) == f"{step_ms} ms"
+
+
+def test_lesson_rates():
+    for context, rate in ((1000, 68.9), (8192, 54.7), (32_000, 32.5)):
+        result = plan(Scenario(model="lesson-7b-mha", concurrency=1, context=context))
+        assert words.rate(result.tokens_per_s_per_request) == f"{rate} tokens/s"
+
+
+def test_an_array_is_the_same_plan_many_times():
+    scenario = Scenario(concurrency=7)
+    contexts = np.array([128, 1000, 8192, 2**20])
+    together = plan(scenario, context=contexts)
+    for at, context in enumerate(contexts):
+        alone = plan(Scenario(concurrency=7, context=int(context)))
+        assert together.decode_step_s[at] == alone.decode_step_s
+        assert together.prefill_s[at] == alone.prefill_s
+        assert together.max_concurrency[at] == alone.max_concurrency
+        assert together.fits[at] == alone.fits
+
+
+def test_a_word_that_is_no_input_is_refused():
+    with pytest.raises(TypeError, match="contxt"):
+        plan(Scenario(), contxt=5)
+
+
+@given(scenarios)
+def test_inverses_agree_with_the_verdict(scenario):
+    result = plan(scenario)
+    assert result.fits == (scenario.concurrency <= result.max_concurrency)
+    assert result.fits == (scenario.context <= result.max_context_tokens)
+    assert result.fits == (result.memory_free_bytes >= 0)
+
+
+@given(scenarios, st.sampled_from(["concurrency", "context"]))
+def test_more_load_needs_more_of_everything(scenario, name):
+    more = min(getattr(scenario, name) * 2, NUMBERS[name].maximum)
+    less, grown = plan(scenario), plan(scenario, **{name: more})
+    assert grown.cache_bytes >= less.cache_bytes
+    assert grown.decode_step_s >= less.decode_step_s
+    assert grown.memory_free_bytes <= less.memory_free_bytes
+    assert grown.prefill_flops >= less.prefill_flops
+
+
+def calculator(text):
+    """Evaluate a printed equation as a person would type it: digits, signs, brackets, units."""
+    text = text.replace("billion", "* 1e9").replace("⌊", "floor(").replace("⌋", ")")
+    text = re.sub(r"(?<=\d),(?=\d{3})", "", text)
+    text = re.sub(r"TFLOP(/s)?", "* 1e12", text)
+    text = re.sub(r"GB(/s)?", "* 1e9", text)
+    text = re.sub(r"\b(bytes|tokens|layers|heads|requests)\b|/s\b", "", text)
+    text = text.replace("×", "*").replace("−", "-")
+    # A quantity binds its unit before a division: 80 GB / 1 GB, not 80 GB / 1 * 1e9.
+    text = re.sub(r"([\d.]+) \* (1e\d+)", r"(\1 * \2)", text)
+    assert re.fullmatch(r"[\d\s.e+*/()\-,a-z]*", text), text
+    return eval(text, {"__builtins__": {}}, {"floor": math.floor, "max": max})
+
+
+@given(scenarios)
+def test_printed_arithmetic_gives_the_printed_result(scenario):
+    result = plan(scenario)
+    titles = set()
+    for each in worked.arithmetic(result):
+        assert calculator(each.numbers) == pytest.approx(each.value, rel=1e-9), each
+        titles.add(each.title)
+    assert {"Weights", "Cache of all requests", "Time per token", "First token"} <= titles
+
+
+def test_arithmetic_reads_as_the_lesson_does():
+    lines = {each.title: each for each in worked.arithmetic(plan(Scenario()))}
+    token = lines["Cache for one token"]
+    assert token.numbers == "2 × 32 layers × 8 heads × 128 × 2 bytes"
+    assert token.result == "131,072 bytes"
+    assert lines["Time per token"].numbers == "(14 GB + 17.179869184 GB) / 1,000 GB/s"
+    assert lines["Time per token"].result == "31.2 ms"
+    assert lines["Most requests of this context"].result == "61"

@@ -1,0 +1,85 @@
+"""Numbers in words, and the sentence that answers."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner import Scenario, plan, words
+from tests.test_plan import scenarios
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(31.18, "31.2"), (14.0, "14.0"), (0.99961, "1.00"), (99.96, "100"), (1234.5, "1,230"),
+     (0.001234, "0.00123"), (0, "0"), (-2.5, "-2.50"), (999_999, "1,000,000"), (math.inf, "∞")],
+)  # fmt: skip
+def test_three_significant_digits(value, text):
+    assert words.significant(value) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (131_072, "131 kB"),
+        (14e9, "14.0 GB"),
+        (999.8e6, "1.00 GB"),
+        (5.6e12, "5.60 TB"),
+        (7, "7.00 B"),
+    ],
+)
+def test_bytes(count, text):
+    assert words.data(count) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.03118, "31.2 ms"),
+        (1.5, "1.50 s"),
+        (0.00002, "20.0 µs"),
+        (1200, "20.0 min"),
+        (7200, "2.00 h"),
+    ],
+)
+def test_durations(seconds, text):
+    assert words.duration(seconds) == text
+
+
+def test_an_engine_s_unit():
+    assert words.gib(8 * 2**30) == "8.00 GiB"
+
+
+@given(st.floats(1e-9, 1e18))
+def test_no_number_is_ever_in_scientific_notation(value):
+    assert "e" not in words.significant(value)
+
+
+def test_the_verdict_that_fits():
+    assert words.verdict(plan(Scenario())) == (
+        "Fits, with 48.8 GB to spare.",
+        "Up to 61 requests of 8,192 tokens; with 16, each sees 32.1 tokens/s.",
+    )
+
+
+def test_the_verdict_that_does_not_fit_says_what_would():
+    answer, detail = words.verdict(plan(Scenario(model="lesson-7b-mha")))
+    assert answer == "Does not fit: 2.72 GB too much."
+    assert detail == "It would fit with 15 requests, or 7,867 tokens each, or 82.7 GB of memory."
+
+
+def test_the_verdict_where_the_weights_alone_are_too_much():
+    answer, detail = words.verdict(plan(Scenario(memory=8)))
+    assert answer == "Does not fit: 23.2 GB too much."
+    assert detail.startswith("The weights alone need 14.0 GB")
+
+
+@given(scenarios)
+def test_every_way_out_that_the_verdict_names_does_fit(scenario):
+    result = plan(scenario)
+    if not result.fits and result.weights_bytes <= result.memory_usable_bytes:
+        if result.max_concurrency >= 1:
+            assert plan(scenario, concurrency=result.max_concurrency).fits
+        if result.max_context_tokens >= 1:
+            assert plan(scenario, context=result.max_context_tokens).fits
