@@ -50,7 +50,7 @@ def _hover():
 def _bars(most, unit, parts, dark, mark_at=None):
     """Horizontal bars, one a variant, made of segments; and, where given, a line across."""
     bars = (
-        _named("parts")
+        _named("rows")
         .mark_bar(size=34, strokeWidth=1, stroke=OUTLINE)
         .encode(
             x=alt.X("start:Q", title=unit, scale=alt.Scale(domain=[0, most], nice=False)).axis(
@@ -77,12 +77,12 @@ def _bars(most, unit, parts, dark, mark_at=None):
 
 
 def memory(most, dark):
-    """Weights, cache and free space of each variant against the capacity. Data: parts, mark."""
+    """Weights, cache and free space of each variant against the capacity. Data: rows, mark."""
     return _bars(most, "Memory (GB)", ["weights", "cache", "free", "does not fit"], dark, "mark")
 
 
 def step(most, dark):
-    """What a decode step is made of, for each variant. Data: parts."""
+    """What a decode step is made of, for each variant. Data: rows."""
     return _bars(most, "Time per token (ms)", ["weights", "cache"], dark)
 
 
@@ -94,17 +94,16 @@ def _context(name="context:Q"):
     )
 
 
-def _lines(name, x, y, dark, **encodings):
+def _lines(x, y, dark):
     """One line a variant: the plan's own in full ink, its counterpart dashed."""
     return (
-        _named(name)
+        _named("rows")
         .mark_line(color=INK[dark], strokeWidth=2, clip=True)
         .encode(
             x=x,
             y=y,
             detail="variant:N",
             strokeDash=alt.condition("datum.own", alt.value([1, 0]), alt.value([6, 4])),
-            **encodings,
         )
     )
 
@@ -136,38 +135,43 @@ def _ends(x, y, dark):
     )
 
 
+def _own():
+    return _named("rows").transform_filter("datum.own")
+
+
 def latency(most, dark):
     """Decode step over context: areas of weights and cache, a line a variant, reading speeds.
 
-    Data: own, lines, ends, point, speeds, full.
+    Data: rows, ends, point, speeds, full.
     """
     x = _context()
     y = alt.Y("step:Q", title="Time per token (ms)").scale(domain=[0, most], nice=False)
     y = y.axis(tickCount=6)
-    own = _named("own")
-    weights = own.mark_area(color=COLOURS["weights"], opacity=0.55, clip=True, aria=False)
-    cache = own.mark_area(color=COLOURS["cache"], opacity=0.55, clip=True, aria=False)
+    weights = _own().mark_area(color=COLOURS["weights"], opacity=0.55, clip=True, aria=False)
+    cache = _own().mark_area(color=COLOURS["cache"], opacity=0.55, clip=True, aria=False)
     speeds = _named("speeds").encode(y=alt.Y("step:Q"))
-    full = _named("full").encode(x=x)
-    hover = (
-        _named("lines")
-        .mark_point(size=120, opacity=0, clip=True, aria=False)
-        .encode(x=x, y=y, tooltip=[_hover()])
+    speed = speeds.mark_rule(color=MUTED[dark], strokeDash=[2, 3], clip=True, aria=False)
+    speed_name = speeds.mark_text(
+        align="left", dx=4, dy=-6, color=MUTED[dark], clip=True, aria=False
+    ).encode(x=alt.value(0), text="label:N")
+    red = COLOURS["does not fit"]
+    full = _named("full").encode(x=x).mark_rule(color=red, aria=False)
+    full_name = (
+        _named("full")
+        .mark_text(color=INK[dark], align="left", dx=5, dy=-8, aria=False)
+        .encode(x=x, y=alt.datum(0), text="label:N")
     )
+    hover = _named("rows").mark_point(size=120, opacity=0, clip=True, aria=False)
     return (
         weights.encode(x=x, y=alt.Y("weights:Q"))
         + cache.encode(x=x, y=y, y2=alt.Y2("weights:Q"))
-        + speeds.mark_rule(color=MUTED[dark], strokeDash=[2, 3], clip=True, aria=False)
-        + speeds.mark_text(
-            align="left", dx=4, dy=-6, color=MUTED[dark], clip=True, aria=False
-        ).encode(x=alt.value(0), text="label:N")
-        + full.mark_rule(color=COLOURS["does not fit"], aria=False)
-        + full.mark_text(
-            color=COLOURS["does not fit"], align="left", dx=5, dy=-8, aria=False
-        ).encode(y=alt.datum(0), text="label:N")
-        + _lines("lines", x, y, dark)
+        + speed
+        + speed_name
+        + full
+        + full_name
+        + _lines(x, y, dark)
         + _ends(x, y, dark)
-        + hover
+        + hover.encode(x=x, y=y, tooltip=[_hover()])
         + _point(x, y, dark)
     ).properties(height=HEIGHT)
 
@@ -175,23 +179,21 @@ def latency(most, dark):
 def fit(dark):
     """Where a load fits: concurrency over context, the frontier of each variant.
 
-    Data: own, lines, ends, point.
+    Data: rows, ends, point.
     """
-    x = _context("longest:Q")
+    x = _context("line:Q")
     y = (
         alt.Y("concurrency:Q", title="Concurrency (requests)")
         .scale(type="log", base=2, domain=[1, 4096], nice=False)
         .axis(values=CONCURRENCY_TICKS, grid=False)
     )
-    own = _named("own")
-    inside = own.mark_area(color=COLOURS["fits"], opacity=0.25, aria=False, orient="horizontal")
-    outside = own.mark_area(
-        color=COLOURS["does not fit"], opacity=0.2, aria=False, orient="horizontal"
-    )
+    area = {"aria": False, "orient": "horizontal"}
+    inside = _own().mark_area(color=COLOURS["fits"], opacity=0.25, **area)
+    outside = _own().mark_area(color=COLOURS["does not fit"], opacity=0.2, **area)
     return (
-        inside.encode(x=x, x2=alt.X2("least:Q"), y=y)
-        + outside.encode(x=x, x2=alt.X2("greatest:Q"), y=y)
-        + _lines("lines", x, y, dark, tooltip=[_hover()], order="concurrency:Q")
+        inside.encode(x=_context("edge:Q"), x2=alt.X2("least:Q"), y=y)
+        + outside.encode(x=_context("edge:Q"), x2=alt.X2("greatest:Q"), y=y)
+        + _lines(x, y, dark).encode(tooltip=[_hover()], order="concurrency:Q")
         + _ends(x, y, dark)
         + _point(x, y, dark)
     ).properties(height=HEIGHT)

@@ -25,12 +25,19 @@ LADDER = (1, 1.5, 2, 3, 4, 5, 6, 8, 10)
 
 @dataclass(frozen=True)
 class Drawing:
-    """What one chart needs: named frames, where its axis ends, its table, and itself in words."""
+    """What one chart needs: named frames, where its axis ends, and itself in words.
+
+    The frame called `rows` is the chart's table; `columns` names what of it a person reads.
+    """
 
     frames: dict[str, pd.DataFrame]
     bounds: tuple[float, ...]
-    table: pd.DataFrame
+    columns: dict[str, str]
     alt: str
+
+    def table(self) -> pd.DataFrame:
+        """The rows behind the chart, in columns that say their unit."""
+        return self.frames["rows"][list(self.columns)].rename(columns=self.columns)
 
 
 def ceiling(value: float) -> float:
@@ -49,12 +56,17 @@ def variants(scenario: Scenario) -> dict[str, Plan]:
 
 def own_of(pair: dict[str, Plan]) -> Plan:
     """The plan of the scenario's own model among its variants."""
-    return next(each for each in pair.values() if each.model == each.scenario.the_model)
+    return pair[label_of(pair)]
+
+
+def label_of(pair: dict[str, Plan]) -> str:
+    """The label of the scenario's own model among its variants."""
+    return next(label for label, each in pair.items() if each.model == each.scenario.the_model)
 
 
 def memory(pair: dict[str, Plan]) -> Drawing:
     """One bar a variant in GB: weights, cache, what is beyond the memory, what stays free."""
-    rows, sentences = [], []
+    parts, sentences = [], []
     for label, each in pair.items():
         usable, needed = each.memory_usable_bytes, each.memory_needed_bytes
         sentence = (
@@ -66,45 +78,41 @@ def memory(pair: dict[str, Plan]) -> Drawing:
         edges = (0, each.weights_bytes, needed)
         for part, start, end in zip(("weights", "cache"), edges, edges[1:], strict=False):
             if min(end, usable) > start:
-                rows.append((label, part, start / GB, min(end, usable) / GB, sentence))
+                parts.append((label, part, start / GB, min(end, usable) / GB, sentence))
             if end > usable:
-                rows.append((label, "does not fit", max(start, usable) / GB, end / GB, sentence))
+                parts.append((label, "does not fit", max(start, usable) / GB, end / GB, sentence))
         if each.fits:
-            rows.append((label, "free", needed / GB, usable / GB, sentence))
-    parts = pd.DataFrame(rows, columns=["variant", "part", "start", "end", "sentence"])
+            parts.append((label, "free", needed / GB, usable / GB, sentence))
     usable = own_of(pair).memory_usable_bytes
     mark = pd.DataFrame({"at": [usable / GB], "label": [words.data(usable)]})
-    return Drawing(
-        {"parts": parts, "mark": mark},
-        (ceiling(parts.end.max()),),
-        _lengths(parts, "GB"),
-        "Memory at this load. " + ". ".join(sentences) + ".",
-    )
+    text = "Memory at this load. " + ". ".join(sentences) + "."
+    return _bars(parts, "GB", text, mark=mark)
 
 
 def step(pair: dict[str, Plan]) -> Drawing:
     """One bar a variant in ms: reading the weights, reading the caches."""
-    rows, sentences = [], []
+    parts, sentences = [], []
     for label, each in pair.items():
         sentence = _step_sentence(label, each.decode_step_s, each.cache_share_of_step)
         sentences.append(sentence)
         weights, end = each.weights_read_s * 1e3, each.decode_step_s * 1e3
-        rows += [
+        parts += [
             (label, "weights", 0.0, weights, sentence),
             (label, "cache", weights, end, sentence),
         ]
-    parts = pd.DataFrame(rows, columns=["variant", "part", "start", "end", "sentence"])
-    return Drawing(
-        {"parts": parts},
-        (ceiling(parts.end.max()),),
-        _lengths(parts, "ms"),
-        "What a decode step is made of. " + ". ".join(sentences) + ".",
-    )
+    text = "What a decode step is made of. " + ". ".join(sentences) + "."
+    return _bars(parts, "ms", text)
 
 
-def _lengths(parts, unit):
-    table = parts.assign(size=parts.end - parts.start)[["variant", "part", "size"]]
-    return table.rename(columns={"size": f"size ({unit})"})
+def _bars(parts, unit, alt, **frames):
+    rows = pd.DataFrame(parts, columns=["variant", "part", "start", "end", "sentence"])
+    columns = {
+        "variant": "variant",
+        "part": "part",
+        "start": f"from ({unit})",
+        "end": f"to ({unit})",
+    }
+    return Drawing({"rows": rows, **frames}, (ceiling(rows.end.max()),), columns, alt)
 
 
 def _step_sentence(label, seconds, cache_share):
@@ -112,112 +120,111 @@ def _step_sentence(label, seconds, cache_share):
     return f"{label}: {words.duration(seconds)} a token, {share} % of it reading cache"
 
 
+def _stack(pair, columns):
+    """The rows of all variants as one column each. `columns` makes those of one from its plan."""
+    found = {label: columns(label, each) for label, each in pair.items()}
+    own = label_of(pair)
+    stacked = {name: np.concatenate([f[name] for f in found.values()]) for name in found[own]}
+    stacked["variant"] = np.repeat(list(found), len(found[own]["sentence"]))
+    stacked["own"] = stacked["variant"] == own
+    return stacked
+
+
 def latency(scenario: Scenario, pair: dict[str, Plan]) -> Drawing:
     """Decode step in ms over the context, a line a variant; for the own one, what it is made of."""
-    frames = []
     load = words.requests(scenario.concurrency)
-    for label, each in pair.items():
+
+    def columns(label, each):
         swept = plan(scenario, model=each.model, context=CONTEXTS)
+        weights, step = swept.weights_read_s * 1e3, swept.decode_step_s * 1e3
         steps = zip(CONTEXTS, swept.decode_step_s, swept.cache_share_of_step, strict=True)
-        frame = pd.DataFrame(
-            {
-                "variant": label,
-                "own": each.model == scenario.the_model,
-                "context": CONTEXTS,
-                "weights": swept.weights_read_s * 1e3,
-                "step": swept.decode_step_s * 1e3,
-                "sentence": [
-                    f"{n:,.0f} tokens, {load}. {_step_sentence(label, step, share)}"
-                    for n, step, share in steps
-                ],
-            }
-        )
-        frames.append(frame)
-    lines = pd.concat(frames, ignore_index=True)
-    own = own_of(pair)
+        return {
+            "context": CONTEXTS,
+            "weights": np.full_like(step, weights),
+            "cache": step - weights,
+            "step": step,
+            "rate": swept.tokens_per_s_per_request,
+            "sentence": [
+                f"{n:,.0f} tokens, {load}. {_step_sentence(label, seconds, share)}"
+                for n, seconds, share in steps
+            ],
+        }
+
+    rows = _stack(pair, columns)
+    own, label = own_of(pair), label_of(pair)
     now = own.decode_step_s
     most = ceiling(max(1.05 * SLOWEST_READING_MS, 2e3 * now))
     sentence = f"{scenario.context:,} tokens, {load}. " + _step_sentence(
-        words.variant(own.model), now, own.cache_share_of_step
+        label, now, own.cache_share_of_step
     )
     full = own.max_context_tokens
     visible = [float(full)] if SHORTEST <= full <= LONGEST else []
-    table = lines.assign(cache=lines.step - lines.weights, rate=1e3 / lines.step)
-    names = {
-        "context": "context (tokens)",
-        "weights": "reading weights (ms)",
-        "cache": "reading cache (ms)",
-        "step": "time per token (ms)",
-        "rate": "tokens/s per request",
-    }
     return Drawing(
         {
-            "own": lines[lines.own],
-            "lines": lines,
-            "ends": _ends(lines[lines.step <= 0.8 * most], "context"),
+            "rows": pd.DataFrame(rows),
+            "ends": _ends(rows, rows["step"] <= 0.8 * most, "context", "step"),
             "point": _point(
                 sentence, words.duration(now), context=scenario.context, step=now * 1e3
             ),
-            "speeds": pd.DataFrame(
-                {
-                    "step": [1e3 / speed for speed in READING_SPEEDS],
-                    "label": [
-                        f"{name}, {speed} tokens/s" for speed, name in READING_SPEEDS.items()
-                    ],
-                }
-            ),
+            "speeds": _speeds(most),
             "full": pd.DataFrame({"context": visible, "label": ["memory full"] * len(visible)}),
         },
         (most,),
-        table[["variant", *names]].rename(columns=names),
+        {
+            "variant": "variant",
+            "context": "context (tokens)",
+            "weights": "reading weights (ms)",
+            "cache": "reading cache (ms)",
+            "step": "time per token (ms)",
+            "rate": "tokens/s per request",
+        },
         f"Time per token over the context. At {sentence}.",
     )
 
 
 def fit(scenario: Scenario, pair: dict[str, Plan]) -> Drawing:
     """The longest context that fits at each concurrency, a line a variant."""
-    frames = []
-    for label, each in pair.items():
-        swept = plan(scenario, model=each.model, concurrency=CONCURRENCIES)
-        longest = swept.max_context_tokens
-        frame = pd.DataFrame(
-            {
-                "variant": label,
-                "own": each.model == scenario.the_model,
-                "concurrency": CONCURRENCIES,
-                "longest": longest,
-                "sentence": [
-                    f"{label}: {words.requests(count)} of up to {words.whole(n)} tokens fit"
-                    for count, n in zip(CONCURRENCIES, longest, strict=True)
-                ],
-            }
-        )
-        frames.append(frame)
-    table = pd.concat(frames, ignore_index=True)
-    lines = table[table.longest.between(SHORTEST, LONGEST)]
-    area = table[table.own].assign(least=SHORTEST, greatest=LONGEST)
+
+    def columns(label, each):
+        longest = plan(scenario, model=each.model, concurrency=CONCURRENCIES).max_context_tokens
+        seen = (longest >= SHORTEST) & (longest <= LONGEST)
+        return {
+            "concurrency": CONCURRENCIES,
+            "longest": longest,
+            "line": np.where(seen, longest, np.nan),
+            "edge": longest.clip(SHORTEST, LONGEST),
+            "sentence": [
+                f"{label}: {words.requests(count)} of up to {words.whole(n)} tokens fit"
+                for count, n in zip(CONCURRENCIES, longest, strict=True)
+            ],
+        }
+
+    rows = _stack(pair, columns)
+    named = ~np.isnan(rows["line"]) & (rows["concurrency"] <= np.sqrt(MOST))
     own = own_of(pair)
     load = f"{words.requests(scenario.concurrency)} of {scenario.context:,} tokens"
     here = "fits" if own.fits else "does not fit"
-    names = {"concurrency": "concurrency (requests)", "longest": "longest context (tokens)"}
+    where = {"line": scenario.context, "concurrency": scenario.concurrency}
     return Drawing(
         {
-            "own": area.assign(longest=area.longest.clip(SHORTEST, LONGEST)),
-            "lines": lines,
-            "ends": _ends(lines[lines.concurrency <= np.sqrt(MOST)], "longest"),
-            "point": _point(
-                f"{load}: {here}",
-                here,
-                longest=scenario.context,
-                concurrency=scenario.concurrency,
-            ),
+            "rows": pd.DataFrame(rows).assign(least=SHORTEST, greatest=LONGEST),
+            "ends": _ends(rows, named, "line", "concurrency"),
+            "point": _point(f"{load}: {here}", here, **where),
         },
         (),
-        table[["variant", *names]].rename(columns=names),
+        {
+            "variant": "variant",
+            "concurrency": "concurrency (requests)",
+            "longest": "longest context (tokens)",
+        },
         f"Where a load fits, by concurrency and context. {load}: {here}; at most "
         f"{words.whole(own.max_concurrency)} requests of this context, or "
         f"{words.whole(own.max_context_tokens)} tokens at this concurrency.",
     )
+
+
+def _point(sentence, label, **where):
+    return pd.DataFrame([{**where, "label": label, "sentence": sentence}])
 
 
 def _speeds(most):
@@ -230,14 +237,13 @@ def _speeds(most):
     return pd.DataFrame(rows, columns=["step", "label"])
 
 
-def _point(sentence, label, **where):
-    return pd.DataFrame(
-        {**{k: [v] for k, v in where.items()}, "label": [label], "sentence": sentence}
-    )
-
-
-def _ends(lines, across):
-    """Where each line's name goes: to the left of the left line, to the right of the right one."""
-    ends = lines.groupby("variant", sort=False).tail(1).sort_values(across)
-    left = (ends[across] < ends[across].max()) | (ends[across] > LONGEST / 16)
-    return ends.assign(align=np.where(left, "right", "left"), shift=np.where(left, -8, 8))
+def _ends(rows, shown, x, y):
+    """Where each line's name goes: at its last row that is shown, outside of the two lines."""
+    last = {label: at for at, label in enumerate(rows["variant"]) if shown[at]}
+    rightmost = max((rows[x][at] for at in last.values()), default=0)
+    ends = []
+    for label, at in last.items():
+        left = rows[x][at] < rightmost or rows[x][at] > LONGEST / 16
+        side = ("right", -8) if left else ("left", 8)
+        ends.append((label, rows[x][at], rows[y][at], *side))
+    return pd.DataFrame(ends, columns=["variant", x, y, "align", "shift"])

@@ -57,3 +57,14 @@ def chromium():
             yield browser
         finally:
             browser.close()
+
+
+def idle(page):
+    """Wait until the app has answered everything: connected, not running, its charts drawn."""
+    page.wait_for_timeout(250)  # a change is on its way
+    ready = "[data-test-connection-state=CONNECTED][data-test-script-state=notRunning]"
+    page.locator(ready).wait_for(state="attached")
+    page.locator("[data-stale=true]").first.wait_for(state="detached")
+    page.locator(".st-key-chart-step svg.marks").wait_for()
+    page.wait_for_timeout(200)
+    page.locator(ready).wait_for(state="attached")

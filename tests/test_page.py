@@ -65,7 +65,7 @@ def test_an_example_shows_its_plan(example):
     assert (page.title[0].value, page.markdown[0].value) == words.verdict(result)
     point = frames(page, "Time per token over")["point"]
     assert point.step[0] == pytest.approx(result.decode_step_s * 1e3)
-    parts = frames(page, "Memory at this load")["parts"]
+    parts = frames(page, "Memory at this load")["rows"]
     assert parts.end.max() >= result.memory_needed_bytes / 1e9 * 0.999
 
 

@@ -60,10 +60,11 @@ if numbers.open:
     with numbers:
         for title, (chart, drawing) in drawings.items():
             st.markdown(f"**{title}**")
-            st.dataframe(drawing.table, hide_index=True, key=f"table-{chart.__name__}")
+            table = drawing.table()
+            st.dataframe(table, hide_index=True, key=f"table-{chart.__name__}")
             st.download_button(
                 "Download CSV",
-                drawing.table.to_csv(index=False),
+                table.to_csv(index=False),
                 file_name=f"{chart.__name__}.csv",
                 mime="text/csv",
                 key=f"csv-{chart.__name__}",

@@ -1,0 +1,230 @@
+"""The real app in a real browser: sliders, charts, link, history."""
+
+import re
+import urllib.parse
+
+import pytest
+from playwright.sync_api import expect
+
+from planner import Scenario, decode, encode, plan, words
+from tests.browser import idle
+from tests.test_scenario import BAD_LINKS
+
+pytestmark = pytest.mark.browser
+
+CHART_NAMES = ["memory", "latency", "fit", "step"]
+
+
+@pytest.fixture
+def open_page(app, chromium):
+    """Open a query in a browser context of its own; nothing may go wrong in its console."""
+    contexts, errors = [], []
+
+    def opened(query="", **options):
+        options = {"viewport": {"width": 1440, "height": 1000}, **options}
+        context = chromium.new_context(permissions=["clipboard-read", "clipboard-write"], **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(f"{app}/?{query}")
+        idle(page)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert errors == []
+
+
+def query_of(page):
+    return urllib.parse.urlsplit(page.url).query
+
+
+def slider(page, name):
+    return page.locator(f".st-key-slider-{name} input[type=range]")
+
+
+def field(page, name):
+    return page.locator(f".st-key-slider-{name} input[type=text]")
+
+
+def figures(page):
+    names = page.locator("[data-testid=stMetricLabel]").all_inner_texts()
+    values = page.locator("[data-testid=stMetricValue]").all_inner_texts()
+    return {"answer": page.locator("h1").inner_text(), **dict(zip(names, values, strict=True))}
+
+
+def drawn(page):
+    """What each chart says of itself to a screen reader, and its drawing."""
+    marks = {}
+    for name in CHART_NAMES:
+        chart = page.locator(f".st-key-chart-{name}")
+        label = chart.locator("[role=graphics-document]").first.get_attribute("aria-label")
+        drawing = chart.locator("svg.marks").inner_html()
+        marks[name] = (label, re.sub(r"clip\d+", "clip", drawing))  # numbered anew on each page
+    return marks
+
+
+def shown(scenario):
+    """The figures that a page must show for a scenario."""
+    result = plan(scenario)
+    return {
+        "answer": words.verdict(result)[0],
+        **{name: value for name, value, _ in words.figures(result)},
+    }
+
+
+def test_a_slider_moved_by_the_keyboard_changes_figures_charts_and_address(open_page):
+    page = open_page()
+    assert figures(page) == shown(Scenario())
+    before = drawn(page)
+    slider(page, "context").focus()
+    for _ in range(8):
+        page.keyboard.press("ArrowRight")
+    expect(field(page, "context")).to_have_value("16,384")
+    idle(page)
+    scenario = Scenario(context=16_384)
+    assert query_of(page) == encode(scenario)
+    assert figures(page) == shown(scenario)
+    after = drawn(page)
+    for name in CHART_NAMES:
+        assert before[name][0] != after[name][0], name
+        assert before[name][1] != after[name][1], name
+
+
+def test_the_copied_link_opens_the_same_figures_elsewhere(open_page):
+    page = open_page()
+    slider(page, "concurrency").focus()
+    page.keyboard.press("End")
+    field(page, "bandwidth").fill("1234.5")
+    field(page, "bandwidth").press("Enter")
+    idle(page)
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_text("Copied.")).to_be_visible()
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert link == page.url
+    scenario = Scenario(concurrency=4096, bandwidth=1234.5)
+    other = open_page(urllib.parse.urlsplit(link).query)
+    assert figures(other) == figures(page) == shown(scenario)
+    assert drawn(other) == drawn(page)
+    assert other.url == link
+
+
+def test_an_exact_value_is_typed_and_a_wrong_one_is_explained(open_page):
+    page = open_page()
+    context = field(page, "context")
+    context.fill("10,007")
+    context.press("Enter")
+    idle(page)
+    assert figures(page) == shown(Scenario(context=10_007))
+    for wrong, why in [
+        ("abc", "Not a number"),
+        ("", "Not a number"),
+        ("5", "At least 128"),
+        ("9999999", "At most 1,048,576"),
+        ("1000.5", "Whole numbers only"),
+    ]:
+        context.fill(wrong)
+        context.press("Enter")
+        expect(page.get_by_text(f"{why}; 10,007 is kept.")).to_be_visible()
+        expect(context).to_have_value("10,007")
+    idle(page)
+    assert query_of(page) == encode(Scenario(context=10_007))
+
+
+def test_choosing_a_device_moves_its_sliders(open_page):
+    page = open_page()
+    page.locator(".st-key-device").get_by_role("combobox").fill("H200 SXM")
+    page.get_by_role("option", name="H200 SXM 141GB").click()
+    expect(field(page, "bandwidth")).to_have_value("4,800")
+    expect(field(page, "memory")).to_have_value("150.109")
+    idle(page)
+    assert figures(page) == shown(Scenario(device="h200-sxm"))
+
+
+def test_the_answer_comes_while_the_hand_is_on_the_slider(open_page):
+    page = open_page()
+    box = slider(page, "context").bounding_box()
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] * 0.46, middle)
+    page.mouse.down()
+    for step in range(47, 90):
+        page.mouse.move(box["x"] + box["width"] * step / 100, middle)
+    expect(page.locator("h1")).to_contain_text("Does not fit")  # the button is still down
+    page.mouse.up()
+    idle(page)
+    scenario, notices = decode(query_of(page))
+    assert notices == ()
+    assert f"{scenario.context:,}" == field(page, "context").input_value()
+    assert figures(page) == shown(scenario)
+
+
+def test_fast_keys_are_all_counted(open_page):
+    page = open_page()
+    slider(page, "context").focus()
+    for _ in range(30):
+        page.keyboard.press("ArrowRight", delay=5)
+    idle(page)
+    scenario = decode(query_of(page))[0]
+    assert scenario.context == 114_688  # thirty stops, eight an octave, above 8,192
+    assert figures(page) == shown(scenario)
+
+
+def test_reload_back_forward_and_examples_agree(open_page):
+    page = open_page()
+    slider(page, "context").focus()
+    page.keyboard.press("ArrowRight")
+    idle(page)
+    changed, entries = query_of(page), page.evaluate("history.length")
+    page.reload()
+    idle(page)
+    assert query_of(page) == changed
+    assert figures(page) == shown(decode(changed)[0])
+
+    page.get_by_role("link", name="A robot").click()
+    page.wait_for_url(re.compile("jetson"))
+    idle(page)
+    robot = query_of(page)
+    assert figures(page) == shown(decode(robot)[0])
+    assert page.evaluate("history.length") == entries + 1
+
+    page.go_back()
+    idle(page)
+    assert query_of(page) == changed
+    assert figures(page) == shown(decode(changed)[0])
+    expect(field(page, "context")).to_have_value(f"{decode(changed)[0].context:,}")
+    page.go_forward()
+    idle(page)
+    assert query_of(page) == robot
+    assert figures(page) == shown(decode(robot)[0])
+
+
+@pytest.mark.parametrize("query", [query for query, _, _ in BAD_LINKS][::6], ids=lambda q: q[:30])
+def test_a_bad_link_in_a_browser(open_page, query):
+    page = open_page(query)
+    expect(page.get_by_text("This link could not be taken as it stands")).to_be_visible()
+    assert page.locator("[data-testid=stException]").count() == 0
+    assert len(drawn(page)) == 4
+    # What the page shows instead is a good link.
+    assert decode(query_of(page))[1] == ()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_answer_is_on_a_phone_s_first_screen(open_page, scheme):
+    page = open_page(viewport={"width": 390, "height": 844}, color_scheme=scheme)
+    expect(page.locator("h1")).to_be_in_viewport()
+    expect(page.get_by_text("each sees 32.1 tokens/s")).to_be_in_viewport()
+    overflow = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    assert overflow <= 0
+
+
+def test_only_this_machine_is_asked(open_page):
+    page = open_page()
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.reload()
+    idle(page)
+    assert asked
+    assert [
+        url for url in asked if not re.match(r"(https?|wss?)://127\.0\.0\.1|data:|blob:", url)
+    ] == []
