@@ -62,7 +62,12 @@ def _bars(most, unit, parts, dark, mark_at=None):
             ),
             color=alt.Color("part:N", title=None)
             .scale(domain=parts, range=[COLOURS[part] for part in parts])
-            .legend(orient="bottom", symbolStrokeColor=OUTLINE),
+            .legend(
+                orient="bottom",
+                symbolStrokeWidth=0,
+                columnPadding=6,
+                values=[part for part in parts if part != "free"],
+            ),
             tooltip=[_hover()],
         )
     )
