@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from planner.architectures import stacks
 from planner.architectures.families import FAMILIES
 from planner.architectures.fields import Fields, Refusal
+from planner.architectures.storage import weight_format
 from planner.architectures.vision import TOWERS
 from planner.model import MAX_NAME, Model
 from planner.notation import model_to_text, shorten
@@ -19,18 +20,6 @@ __all__ = ["Reading", "Refusal", "read_config"]
 
 MAX_BYTES = 4_000_000
 NESTED = ("text_config", "llm_config", "language_config")
-NUMBER_FORMATS = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
-QUANT_METHODS = {
-    "fp8": "fp8",
-    "float-quantized": "fp8",
-    "int-quantized": "int8",
-    "awq": "awq",
-    "gptq": "gptq",
-    "mxfp4": "mxfp4",
-    "nvfp4": "nvfp4",
-    "nvfp4-pack-quantized": "nvfp4",
-    "mixed_precision": "nvfp4",
-}
 
 
 @dataclass(frozen=True)
@@ -63,6 +52,8 @@ def read_config(text: str | bytes, name: str = "", file_bytes: int | None = None
         raise Refusal(f"This file has no model_type, so its architecture is unknown{what}.")
     family = FAMILIES.get(family_type)
     wrapper = TOWERS.get(outer_type)
+    if not family and not nested and wrapper:
+        raise Refusal(f"{family_type}: text_config is missing, and it says what the layers are.")
     for kind, known in ((family_type, family), (outer_type, not nested or wrapper)):
         if not known:
             raise Refusal(
@@ -70,7 +61,7 @@ def read_config(text: str | bytes, name: str = "", file_bytes: int | None = None
                 "layers store keys and values; the layers can be filled in by hand."
             )
     fields = Fields(inner, family, prefix=f"{nested}." if nested else "")
-    around = Fields(outer, family, used=fields.used, notes=fields.notes)
+    around = Fields(outer, family, used=fields.used, notes=fields.notes) if nested else fields
     try:
         model = _model(
             fields, around, family, wrapper if nested or "vision_config" in outer else None
@@ -92,7 +83,7 @@ def _parse(text):
     if len(text) > MAX_BYTES:
         raise Refusal(f"This is {len(text):,} bytes; a config.json has at most {MAX_BYTES:,}.")
     try:
-        found = json.loads(text)
+        found = json.loads(text.removeprefix("\ufeff") if isinstance(text, str) else text)
     except RecursionError:
         raise Refusal("This is nested too deeply for a config.json.") from None
     except ValueError as problem:
@@ -146,27 +137,5 @@ def _model(fields, around, family, vision):
         experts_per_token=per_token,
         draft_layers=draft,
         max_context=fields.number("context", None),
-        dtype=_dtype(fields, around),
+        dtype=weight_format(fields, around, experts > 0),
     )
-
-
-def _dtype(fields, around):
-    """How the published weights are stored, in the planner's word."""
-    stored = fields.text("dtype") or around.text("dtype")
-    quantised = around.table("quantization") or fields.table("quantization")
-    if quantised:
-        words = [quantised.get(key) for key in ("quant_algo", "format", "quant_method")]
-        for word in words:
-            found = isinstance(word, str) and QUANT_METHODS.get(word.lower())
-            if found:
-                if fields.text("expert_dtype"):
-                    fields.notes.append("Experts are stored narrower than the rest of the weights.")
-                return found
-        named = next((word for word in words if isinstance(word, str)), "")
-        fields.notes.append(
-            f"The quantisation “{shorten(named)}” is not known; 16 bits are assumed."
-        )
-        return "bf16"
-    if stored not in NUMBER_FORMATS:
-        fields.notes.append("The file does not say how weights are stored; 16 bits are assumed.")
-    return NUMBER_FORMATS.get(stored, "bf16")

@@ -150,8 +150,8 @@ class Model:
     is it, and embedding_parameters is 0. vision_parameters: resident, but no part of writing text.
     expert_parameters: all routed experts together; of each layer's `experts` a token takes
     `experts_per_token`. draft_layers: layers that only speculative decoding loads, counted nowhere
-    else. dtype: how the published weights are stored. file_bytes: size of the published weights
-    where it is known exactly. 0 or None where a source does not say.
+    else. dtype: how the published weights are stored, by the id of a weight format. file_bytes:
+    size of the published weights where it is known exactly. 0 or None where a source is silent.
     """
 
     id: str
@@ -166,7 +166,7 @@ class Model:
     experts_per_token: int = 0
     draft_layers: int = 0
     max_context: int | None = None
-    dtype: str = "bf16"
+    dtype: str = "fp16"
     file_bytes: int | None = None
     source: str = ""
 
@@ -176,8 +176,8 @@ class Model:
             raise ValueError(f"a model has 1 to {MAX_GROUPS} groups of layers")
         if not 1 <= len(self.name) <= MAX_NAME or not self.name.isprintable():
             raise ValueError(f"a model's name has 1 to {MAX_NAME} printable characters")
-        if not re.fullmatch(r"[a-z0-9]{1,12}", self.dtype):
-            raise ValueError("dtype is not the name of a number format such as bf16")
+        if not re.fullmatch(r"[a-z0-9_-]{1,20}", self.dtype):
+            raise ValueError("dtype is not the name of a format of weights such as fp16")
         parts = (
             self.embedding_parameters,
             self.head_parameters,

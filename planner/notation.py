@@ -1,6 +1,6 @@
 """A model in one word that a link can carry, and back.
 
-    m1~32q32k8d128~p8030261248.e525336576.h525336576.c131072.tbf16~Llama-3.1-8B
+    m1~32q32k8d128~p8030261248.e525336576.h525336576.c131072.tfp8~Llama-3.1-8B
 
 Three parts stand between the tildes after `m1`: groups of layers joined by `_`, each a number of
 layers and then a letter and a number for every width; the model's own numbers joined by dots; the
@@ -79,7 +79,7 @@ def model_from_text(text: str) -> Model:
             raise ValueError(
                 f"“{shorten(field)}” is not one of a model's numbers, or is there twice"
             )
-        numbers[name] = _word(field[1:]) if name == "dtype" else _number(field[1:])
+        numbers[name] = field[1:] if name == "dtype" else _number(field[1:])
     if "parameters" not in numbers:
         raise ValueError("the number of parameters (p) is missing")
     return Model(
@@ -123,12 +123,6 @@ def _number(text):
     return int(text)
 
 
-def _word(text):
-    if not re.fullmatch(r"[a-z0-9]{1,12}", text):
-        raise ValueError(f"“{shorten(text)}” is not the name of a number format")
-    return text
-
-
 def _plain(value):
     return value if isinstance(value, str) else str(int(value))
 
@@ -153,5 +147,6 @@ def _unescape(text):
 
 
 def shorten(text: str, most: int = 40) -> str:
-    """A text from outside, cut to a length that cannot flood the page."""
-    return text if len(text) <= most else text[: most - 1] + "…"
+    """A text from outside, short enough not to flood the page, unprintable signs replaced."""
+    cut = text if len(text) <= most else text[: most - 1] + "…"
+    return "".join(sign if sign.isprintable() else "�" for sign in cut)

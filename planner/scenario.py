@@ -55,9 +55,10 @@ NUMBERS = {
 class Scenario:
     """One complete set of inputs. What is left out is filled in: numbers of the device by the device.
 
-    model: the id of a preset, or a model's notation (`notation.model_to_text`). concurrency: requests decoding at once. context: tokens of each request, prompt and generated so
-    far. bandwidth in GB/s, memory in GB (decimal, what can be allocated), peak in dense 16-bit
-    TFLOP/s. Raises ValueError, naming the input, on a value that is not allowed.
+    model: the id of a preset, or a model's notation (`notation.model_to_text`). concurrency:
+    requests decoding at once. context: tokens of each request, prompt and generated so far.
+    bandwidth in GB/s, memory in GB (decimal, what can be allocated), peak in dense 16-bit TFLOP/s.
+    Raises ValueError, naming the input, on a value that is not allowed.
     """
 
     model: str = DEFAULT_MODEL

@@ -86,7 +86,7 @@ _DELTA = Family(
 _DEEPSEEK = Family(feeds=stacks.after_dense, mixers=LATENT)
 _GLM = Family(feeds=stacks.after_dense, bias="qkv")
 _GEMMA = Family(tied=True)
-_PATTERN = {"pattern": ("sliding_window_pattern", "_sliding_window_pattern")}
+_PATTERN = {"pattern": ("sliding_window_pattern", "_sliding_window_pattern", "layer_switch")}
 _GEMMA2 = Family(
     kinds=stacks.every_nth_full("pattern"), names=_PATTERN,
     defaults={"pattern": 2, "window": 4096, "head_dim": 256}, tied=True, norms=4,
@@ -157,6 +157,12 @@ FAMILIES = {
     "phi3": _WINDOWED,
     "mixtral": _MIXTRAL,
     "cohere": Family(tied=True, norms=1),
+    "cohere2": replace(_PATTERN4, qk_norm="", tied=True, norms=1),
+    "granite": _LLAMA,
+    "seed_oss": Family(bias="qkv"),
+    "smollm3": replace(_QWEN2, bias="", tied=True),
+    "olmoe": Family(qk_norm="full", names=_experts_in("intermediate_size")),
+    "phimoe": replace(_MIXTRAL, bias="all", norms_with_bias=True),
     "olmo2": Family(qk_norm="full"),
     "olmo3": _PATTERN4,
     "exaone4": replace(_PATTERN4, qk_norm="head"),
@@ -210,6 +216,7 @@ FAMILIES = {
     "deepseek_v3": _DEEPSEEK,
     "deepseek_v32": _DEEPSEEK,
     "kimi_k2": _DEEPSEEK,
+    "glm4_moe_lite": _DEEPSEEK,
     "glm_moe_dsa": replace(
         _DEEPSEEK,
         kinds=stacks.indexed_kinds,
@@ -264,6 +271,9 @@ FAMILIES = {
     "gpt_bigcode": replace(_GPT2, positions=0, multi_query=True),
     "opt": replace(_GPT2, kinds=stacks.square_embedding, positions=2),
     "bloom": replace(_GPT2, names={"hidden": ("hidden_size", "n_embed")}),
+    "gpt_neox": replace(_GPT2, tied=False),
+    "starcoder2": replace(_GPT2, kinds=stacks.all_windowed),
+    "phi": replace(_GPT2, tied=False, norms=1),
     "gptj": replace(_GPT2, tied=False, bias="", norms=1),
     "mpt": replace(_GPT2, kinds=stacks.mpt_kinds, bias="", mlp_bias=False, norms_with_bias=False),
     "falcon": replace(

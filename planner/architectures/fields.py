@@ -30,6 +30,7 @@ NAMES = {
         "mtp_num_hidden_layers",
         "num_mtp_modules",
     ),
+    "state_dtype": ("mamba_ssm_cache_dtype", "mamba_ssm_dtype"),
     "dtype": ("dtype", "torch_dtype"),
     "quantization": ("quantization_config", "compression_config"),
 }

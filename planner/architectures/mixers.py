@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from planner.architectures.fields import Fields, Refusal
 from planner.model import LayerGroup
+from planner.notation import shorten
 
 FP32, FP16 = 4, 2
 
@@ -99,10 +100,10 @@ def gated_delta(fields, kind):
     keys, key = fields.count("linear_num_key_heads"), fields.count("linear_key_head_dim")
     values, value = fields.count("linear_num_value_heads"), fields.count("linear_value_head_dim")
     channels = 2 * keys * key + values * value
-    state = values * key * value * FP32 + channels * taps * FP16
+    state = values * key * value * _state_width(fields) + channels * taps * FP16
     parameters = hidden * (channels + values * value + 2 * values) + channels * taps
     parameters += 2 * values + value + values * value * hidden
-    return _recurrent(state), parameters
+    return _recurrent(state, values), parameters
 
 
 def delta_attention(fields, kind):
@@ -114,7 +115,7 @@ def delta_attention(fields, kind):
     state = many * width * width * FP32 + 3 * inner * taps * FP16
     parameters = 4 * hidden * inner + 3 * inner * taps + hidden * many
     parameters += 2 * width * (hidden + inner) + many + inner + width
-    return _recurrent(state), parameters
+    return _recurrent(state, many), parameters
 
 
 def mamba2(fields, kind):
@@ -127,10 +128,10 @@ def mamba2(fields, kind):
     )
     inner = many * width
     channels = inner + 2 * shared * size
-    state = inner * size * FP32 + channels * taps * FP16
+    state = inner * size * _state_width(fields) + channels * taps * FP16
     parameters = hidden * (inner + channels + many) + channels * (taps + 1)
     parameters += 3 * many + inner + inner * hidden
-    return _recurrent(state), parameters
+    return _recurrent(state, many), parameters
 
 
 def mamba1(fields, kind):
@@ -142,7 +143,7 @@ def mamba1(fields, kind):
     state = inner * size * FP32 + inner * taps * FP16
     parameters = 3 * hidden * inner + inner * (taps + 1) + inner * (rank + 2 * size)
     parameters += rank * inner + inner + inner * size + inner
-    return _recurrent(state), parameters
+    return _recurrent(state, 0), parameters
 
 
 def lightning(fields, kind):
@@ -151,7 +152,7 @@ def lightning(fields, kind):
     fields.notes.append(
         "The state of the linear layers is counted at 16 bits, the model's own width."
     )
-    group = _recurrent(query * width * width * FP16)
+    group = _recurrent(query * width * width * FP16, query)
     return group, 5 * hidden * query * width + query * width
 
 
@@ -160,8 +161,17 @@ def nothing(fields, kind):
     return LayerGroup(1, 0, 0, 0, 0), 0
 
 
-def _recurrent(state):
-    return LayerGroup(1, 0, 0, 0, 0, state_bytes=state)
+def _state_width(fields):
+    """Bytes of one element of a recurrent state: 32 bits unless the file says otherwise."""
+    stored = fields.text("state_dtype")
+    if stored not in (None, "float32", "bfloat16", "float16"):
+        raise Refusal(f"The recurrent state is stored as “{shorten(stored)}”, not known here.")
+    return FP32 if stored in (None, "float32") else FP16
+
+
+def _recurrent(state, many):
+    """A layer with a state of so many bytes over so many heads, which devices may share out."""
+    return LayerGroup(1, many, 0, 0, 0, state_bytes=state)
 
 
 def _kv_heads(fields, query):

@@ -24,6 +24,7 @@ class Tower:
         """Parameters of the vision_config in `around`; 0 without one."""
         table = around.table("vision_config")
         if table is None:
+            around.notes.append("The file has no vision_config, so no vision tower is counted.")
             return 0
         fields = Fields(table, self, "vision_config.", around.used, around.notes)
         return self.count(fields, hidden)
