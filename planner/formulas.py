@@ -46,6 +46,15 @@ def memory_needed_bytes(weight_bytes, cache_bytes, reserved_bytes=0):
     return weight_bytes + cache_bytes + reserved_bytes
 
 
+def experts_covered(experts, experts_per_token, tokens):
+    """Experts of one layer that B tokens need between them: E · (1 − (1 − k/E)^B).
+
+    Each token draws k of E, every expert as likely as the next. Real prompts favour some experts,
+    so this is the most that a step reads, not the mean.
+    """
+    return experts * (1 - (1 - experts_per_token / experts) ** tokens)
+
+
 # --- operations ---------------------------------------------------------------------------------
 
 

@@ -39,7 +39,7 @@ class Plan:
     max_concurrency: float
     max_context_tokens: float
 
-    weights_read_bytes: float  # a step looks up one row of the input embedding and reads the rest
+    weights_read_bytes: float  # not the input embedding's matrix, nor experts no token asked for
     weights_read_s: float
     cache_read_s: float
     decode_step_s: float
@@ -79,30 +79,31 @@ def plan(scenario: Scenario, *, model: Model | None = None, **varied) -> Plan:
         raise TypeError(f"not a number of a scenario: {', '.join(varied)}")
 
     weights = model.weight_bytes()
-    fixed = 0
-    per_token = [group.bytes_per_token() for group in model.groups]
-    windows = [group.span for group in model.groups]
-    grown = sum(
-        each * formulas.cached_tokens(context, window)
-        for each, window in zip(per_token, windows, strict=True)
-    )
+    fixed = model.fixed_bytes
+    stores = model.stores()
+    per_token = [each for each, _ in stores]
+    windows = [most for _, most in stores]
+    grown = sum(each * formulas.cached_tokens(context, most) for each, most in stores)
     request = formulas.request_cache_bytes(fixed, 1, grown)
     cache = formulas.load_cache_bytes(request, concurrency)
     needed = formulas.memory_needed_bytes(weights, cache)
     room = (memory, weights)
     shape = (fixed, per_token, windows)
 
-    weights_read = weights - model.embedding_parameters * weights / model.parameters
+    weights_read = weights * model.read_parameters(concurrency) / model.parameters
     step = formulas.decode_step_seconds(weights_read, cache, bandwidth)
 
-    pairs = [formulas.attended_pairs(context, window) for window in windows]
     attention = sum(
-        formulas.attention_flops(g.layers, g.query_heads, g.key_dim, g.value_dim, pair)
-        for g, pair in zip(model.groups, pairs, strict=True)
+        formulas.attention_flops(
+            g.layers, g.query_heads, g.query_dim, g.output_dim, g.attended_pairs(context)
+        )
+        for g in model.groups
+        if g.query_heads
     )
     projection = formulas.projection_flops(model.active_parameters, context)
     prefill = formulas.compute_seconds(projection + attention, peak)
-    weights_s = formulas.read_seconds(weights_read, bandwidth)
+    prompt_read = weights * model.read_parameters(context) / model.parameters
+    prompt_read_s = formulas.read_seconds(prompt_read, bandwidth)
     return Plan(
         scenario=scenario,
         model=model,
@@ -112,9 +113,7 @@ def plan(scenario: Scenario, *, model: Model | None = None, **varied) -> Plan:
         peak_flops=peak,
         weights_bytes=weights,
         cache_fixed_bytes_per_request=fixed,
-        cache_bytes_per_token=sum(
-            p for p, w in zip(per_token, windows, strict=True) if np.isinf(w)
-        ),
+        cache_bytes_per_token=sum(each for each, most in stores if np.isinf(most)),
         cache_bytes_per_request=request,
         cache_bytes=cache,
         memory_needed_bytes=needed,
@@ -124,7 +123,7 @@ def plan(scenario: Scenario, *, model: Model | None = None, **varied) -> Plan:
         max_concurrency=formulas.max_concurrency(*room, request),
         max_context_tokens=formulas.max_context(*room, concurrency, *shape),
         weights_read_bytes=weights_read,
-        weights_read_s=weights_s,
+        weights_read_s=formulas.read_seconds(weights_read, bandwidth),
         cache_read_s=formulas.read_seconds(cache, bandwidth),
         decode_step_s=step,
         tokens_per_s_per_request=formulas.tokens_per_second(step),
@@ -137,5 +136,5 @@ def plan(scenario: Scenario, *, model: Model | None = None, **varied) -> Plan:
         projection_flops=projection,
         prefill_flops=projection + attention,
         prefill_s=prefill,
-        ttft_s=formulas.time_to_first_token_seconds(prefill, weights_s),
+        ttft_s=formulas.time_to_first_token_seconds(prefill, prompt_read_s),
     )

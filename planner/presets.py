@@ -1,12 +1,13 @@
 """Reads presets/: models, accelerators and named scenarios. Each file is read once."""
 
 import csv
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 
 from planner.accelerator import Accelerator
-from planner.model import LayerGroup, Model
+from planner.model import Model
+from planner.notation import PREFIX, model_from_text, shorten
 
 FOLDER = Path(__file__).resolve().parent.parent / "presets"
 
@@ -19,23 +20,17 @@ def _rows(name):
 @cache
 def models() -> dict[str, Model]:
     """Every model of presets/models.csv by its id, in the order of the file."""
-    found = {}
-    for row in _rows("models.csv"):
-        group = LayerGroup(
-            layers=int(row["layers"]),
-            query_heads=int(row["query_heads"]),
-            kv_heads=int(row["kv_heads"]),
-            key_dim=int(row["head_dim"]),
-            value_dim=int(row["head_dim"]),
-        )
-        found[row["id"]] = Model(
-            id=row["id"],
-            name=row["name"],
-            groups=(group,),
-            parameters=float(row["parameters"]),
-            source=row["source"],
-        )
-    return found
+    return {
+        row["id"]: replace(model_from_text(row["model"]), id=row["id"], source=row["source"])
+        for row in _rows("models.csv")
+    }
+
+
+def model(choice: str) -> Model:
+    """A preset by its id, or the model that a notation states. ValueError where it is neither."""
+    if isinstance(choice, str) and choice.startswith(PREFIX):
+        return model_from_text(choice)
+    return _known(models(), choice)
 
 
 @cache
@@ -47,6 +42,17 @@ def accelerators() -> dict[str, Accelerator]:
         figures = {name: float(row[name]) if row[name] else None for name in numbers}
         found[row["id"]] = Accelerator(**{**row, **figures})
     return found
+
+
+def accelerator(choice: str) -> Accelerator:
+    """A device by its id. ValueError where there is none such."""
+    return _known(accelerators(), choice)
+
+
+def _known(presets, choice):
+    if choice not in presets:
+        raise ValueError(f"“{shorten(str(choice))}” is not known")
+    return presets[choice]
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl, urlencode
 from planner import presets
 from planner.accelerator import Accelerator
 from planner.model import Model
+from planner.notation import shorten
 
 VERSION = 1
 DEFAULT_MODEL = "lesson-7b-gqa"
@@ -54,9 +55,10 @@ NUMBERS = {
 class Scenario:
     """One complete set of inputs. What is left out gets its default, a device's numbers its own.
 
-    concurrency: requests decoding at once. context: tokens of each request, prompt and generated so
-    far. bandwidth in GB/s, memory in GB (decimal, what can be allocated), peak in dense 16-bit
-    TFLOP/s. Raises ValueError, naming the input, on a value that is not allowed.
+    model: the id of a preset, or a model's notation (`notation.model_to_text`). concurrency:
+    requests decoding at once. context: tokens of each request, prompt and generated so far.
+    bandwidth in GB/s, memory in GB (decimal, what can be allocated), peak in dense 16-bit TFLOP/s.
+    Raises ValueError, naming the input, on a value that is not allowed.
     """
 
     model: str = DEFAULT_MODEL
@@ -68,10 +70,14 @@ class Scenario:
     peak: float | None = None
 
     def __post_init__(self):
-        if self.model not in presets.models():
-            raise ValueError(f"model: “{shorten(self.model)}” is not known")
-        if self.device not in presets.accelerators():
-            raise ValueError(f"device: “{shorten(self.device)}” is not known")
+        try:
+            presets.model(self.model)
+        except ValueError as problem:
+            raise ValueError(f"model: {problem}") from None
+        try:
+            presets.accelerator(self.device)
+        except ValueError as problem:
+            raise ValueError(f"device: {problem}") from None
         for name, value in device_numbers(self.device).items():
             if getattr(self, name) is None:
                 object.__setattr__(self, name, value)
@@ -88,7 +94,7 @@ class Scenario:
 
     @property
     def the_model(self) -> Model:
-        return presets.models()[self.model]
+        return presets.model(self.model)
 
     @property
     def the_device(self) -> Accelerator:
@@ -128,14 +134,13 @@ def decode(query: str | Mapping[str, Sequence[str]]) -> tuple[Scenario, tuple[No
         notices.append(
             Notice("v", f"Written for link version “{version}”; it was read as version {VERSION}.")
         )
-    for name, known in (("model", presets.models()), ("device", presets.accelerators())):
+    for name, find in (("model", presets.model), ("device", presets.accelerator)):
         fallback = getattr(Scenario, name)
         values[name] = given.get(name, fallback)
-        if values[name] not in known:
-            text = (
-                f"“{shorten(values[name])}” is not known; {known[fallback].name} is used instead."
-            )
-            notices.append(Notice(name, text))
+        try:
+            find(values[name])
+        except ValueError as problem:
+            notices.append(Notice(name, f"{problem}; {find(fallback).name} is used instead."))
             values[name] = fallback
     defaults = Scenario(**values)
     for name, number in NUMBERS.items():
@@ -187,8 +192,3 @@ def _read(text, number, default):
     else:
         why = "is not a whole number"
     return nearest, f"“{shorten(text)}” {why}; {nearest:,} is used instead."
-
-
-def shorten(text: str, most: int = 40) -> str:
-    """A text from outside, cut to a length that cannot flood the page."""
-    return text if len(text) <= most else text[: most - 1] + "…"
