@@ -7,6 +7,7 @@ from pathlib import Path
 
 from planner.accelerator import Accelerator
 from planner.model import LayerGroup, Model
+from planner.precision import CacheFormat, WeightFormat
 
 FOLDER = Path(__file__).resolve().parent.parent / "presets"
 
@@ -46,6 +47,32 @@ def accelerators() -> dict[str, Accelerator]:
     for row in _rows("accelerators.csv"):
         figures = {name: float(row[name]) if row[name] else None for name in numbers}
         found[row["id"]] = Accelerator(**{**row, **figures})
+    return found
+
+
+@cache
+def weight_formats() -> dict[str, WeightFormat]:
+    """Every format of weights in presets/precisions.csv by its id, in the order of the file."""
+    return _formats("weights", WeightFormat)
+
+
+@cache
+def cache_formats() -> dict[str, CacheFormat]:
+    """Every format of keys and values in presets/precisions.csv by its id, likewise."""
+    return _formats("cache", CacheFormat)
+
+
+def _formats(use, kind):
+    found = {}
+    for row in _rows("precisions.csv"):
+        if row["use"] != use:
+            continue
+        row["bits"] = row["body_bits"]
+        values = {
+            field.name: float(row[field.name]) if field.type is float else row[field.name]
+            for field in fields(kind)
+        }
+        found[row["id"]] = kind(**values)
     return found
 
 
