@@ -13,8 +13,6 @@ import pytest
 from planner import hub
 from planner.hub import Fetched, HubError, fetch_config, parse_id
 
-pytest.importorskip("huggingface_hub")
-
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 CONFIG = '{"model_type": "llama", "x": Infinity}'
 
