@@ -8,6 +8,7 @@ from pathlib import Path
 from planner.accelerator import Accelerator
 from planner.model import Model
 from planner.notation import PREFIX, model_from_text, shorten
+from planner.precision import CacheFormat, WeightFormat
 
 FOLDER = Path(__file__).resolve().parent.parent / "presets"
 
@@ -53,6 +54,32 @@ def _known(presets, choice):
     if choice not in presets:
         raise ValueError(f"“{shorten(str(choice))}” is not known")
     return presets[choice]
+
+
+@cache
+def weight_formats() -> dict[str, WeightFormat]:
+    """Every format of weights in presets/precisions.csv by its id, in the order of the file."""
+    return _formats("weights", WeightFormat)
+
+
+@cache
+def cache_formats() -> dict[str, CacheFormat]:
+    """Every format of keys and values in presets/precisions.csv by its id, likewise."""
+    return _formats("cache", CacheFormat)
+
+
+def _formats(use, kind):
+    found = {}
+    for row in _rows("precisions.csv"):
+        if row["use"] != use:
+            continue
+        row["bits"] = row["body_bits"]
+        values = {
+            field.name: float(row[field.name]) if field.type is float else row[field.name]
+            for field in fields(kind)
+        }
+        found[row["id"]] = kind(**values)
+    return found
 
 
 @dataclass(frozen=True)

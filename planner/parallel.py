@@ -1,0 +1,321 @@
+"""One model over several devices: what each holds, what each reads, and which sizes divide.
+
+Devices form `pipeline` stages, one after the other; a stage has `data` groups of `tensor` devices:
+
+- tensor: every matrix is cut over the devices of a group (Shoeybi et al. 2019, Megatron-LM), the
+  cache by key-value heads. Past the number of key-value heads, heads are stored again, not cut.
+- pipeline: each stage holds some of the layers. Embedding on the first stage, head on the last.
+- data: data-parallel attention. Each group has its own requests and its own copy of everything but
+  the routed experts, which the whole stage shares out. For a model without experts these are
+  replicas.
+- expert: whole experts are dealt out over so many devices of a stage and cut over what is left of
+  it, so that each device holds E / (tensor · data) experts' worth for every choice.
+
+What is assumed: kinds of layers are spread evenly over the stages; norms, routers and biases, too
+small to count, are cut like the rest where engines replicate them; embedding and head are cut by
+vocabulary, as vLLM and SGLang do; latent (MLA) caches and indexer keys are whole on every device.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner import formulas
+
+MOST_DEVICES = 64
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How many ways each kind of parallelism goes; the devices are tensor · pipeline · data."""
+
+    tensor: int = 1
+    pipeline: int = 1
+    data: int = 1
+    expert: int = 1
+
+    @property
+    def devices(self):
+        return self.tensor * self.pipeline * self.data
+
+    @property
+    def stage_devices(self):
+        return self.tensor * self.data
+
+
+ONE_DEVICE = Layout()
+
+
+# --- equations, on numbers or arrays ------------------------------------------------------------
+
+
+def kv_heads_per_device(kv_heads, tensor):
+    """Key-value heads on each of t devices: ⌈H_kv / t⌉, so at least one, and none of none.
+
+    vLLM and SGLang replicate heads once there are more devices than heads.
+    """
+    return -(-kv_heads // tensor)
+
+
+def state_share(heads, tensor):
+    """Part of a recurrent state on each of t devices, cut by heads: ⌈H / t⌉ / H; 1 where H = 0."""
+    heads = np.asarray(heads)
+    return np.where(heads > 0, -(-heads // tensor) / np.maximum(heads, 1), 1.0)[()]
+
+
+def requests_per_group(concurrency, data):
+    """Requests whose cache the fullest of d data-parallel groups holds: ⌈B / d⌉."""
+    return np.ceil(np.asarray(concurrency) / data)[()]
+
+
+def stage_layers(layers, pipeline):
+    """Layers of each pipeline stage, as vLLM deals them: what is left over goes to the stages
+    before the last, one each, since the last one also holds the head. Ends in ⌈L / p⌉ at most.
+    """
+    each, over = divmod(layers, pipeline)
+    return tuple(each + (pipeline - 1 - over <= stage < pipeline - 1) for stage in range(pipeline))
+
+
+# --- what a stage holds and reads ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Devices with the same layers. All figures are of one device, in bytes.
+
+    weights_read_bytes: what a step reads of the weights. fixed_bytes: the part of one request's
+    cache that does not grow. bytes_per_token and windows: one entry per group of layers, as
+    formulas.max_context takes them (∞ where there is no window).
+    """
+
+    index: int
+    layers: int
+    weights_bytes: float
+    weights_read_bytes: float
+    fixed_bytes: float
+    bytes_per_token: tuple[float, ...]
+    windows: tuple[float, ...]
+
+    def request_bytes(self, context_tokens):
+        """Cache of one request on one device of this stage."""
+        grown = sum(
+            each * formulas.cached_tokens(context_tokens, window)
+            for each, window in zip(self.bytes_per_token, self.windows, strict=True)
+        )
+        return formulas.request_cache_bytes(self.fixed_bytes, 1, grown)
+
+
+def stages(layout, groups, weights, *, key_bytes=2, value_bytes=2, experts_read=1.0):
+    """A tuple with the Stage of each pipeline stage.
+
+    groups: a Model's groups of layers. weights: a precision.Weights of the whole model. key_bytes
+    and value_bytes: per cached element. experts_read: the part of the routed experts that a step
+    reads (1 − (1 − k/E)^B, say). Numbers or arrays, but for the layout and the groups.
+    """
+    total = sum(group.layers for group in groups)
+    made = []
+    for index, count in enumerate(stage_layers(total, layout.pipeline)):
+        share = count / total
+        body = weights.body * share / layout.tensor
+        experts = weights.experts * share / layout.stage_devices
+        head = weights.head / layout.tensor if index == layout.pipeline - 1 else 0
+        first = weights.embedding / layout.tensor if index == 0 else 0
+        if index == 0 and layout.pipeline > 1 and np.all(np.equal(weights.embedding, 0)):
+            first = weights.head / layout.tensor  # a tied matrix is needed at both ends
+        cache = [_device_cache(group, layout.tensor, key_bytes, value_bytes) for group in groups]
+        made.append(
+            Stage(
+                index=index,
+                layers=count,
+                weights_bytes=body + experts + first + head,
+                weights_read_bytes=body + experts * experts_read + head,
+                fixed_bytes=share * sum(fixed for fixed, _ in cache),
+                bytes_per_token=tuple(share * grows for _, grows in cache),
+                windows=tuple(group.span for group in groups),
+            )
+        )
+    return tuple(made)
+
+
+def _device_cache(group, tensor, key_bytes, value_bytes):
+    """What one device of a tensor group keeps of a group of layers: per request, per token."""
+    fixed = group.layers * group.state_bytes * state_share(group.query_heads, tensor)
+    grows = formulas.kv_bytes_per_token(
+        group.layers,
+        kv_heads_per_device(group.kv_heads, tensor),
+        group.key_dim,
+        group.value_dim,
+        key_bytes,
+        value_bytes,
+    )
+    return fixed, grows + group.layers * group.index_bytes
+
+
+def max_concurrency(layout, made, memory_bytes, context_tokens):
+    """Most requests that fit: what the fullest stage takes, times the data-parallel groups.
+
+    made: the layout's stages. memory_bytes: of one device.
+    """
+    fits = [
+        formulas.max_concurrency(
+            memory_bytes, stage.weights_bytes, stage.request_bytes(context_tokens)
+        )
+        for stage in made
+    ]
+    return layout.data * np.minimum.reduce(np.broadcast_arrays(*fits))[()]
+
+
+def max_context(layout, made, memory_bytes, concurrency):
+    """Longest context at which so many requests fit on every stage; arguments as above."""
+    fits = [
+        formulas.max_context(
+            memory_bytes,
+            stage.weights_bytes,
+            requests_per_group(concurrency, layout.data),
+            stage.fixed_bytes,
+            stage.bytes_per_token,
+            stage.windows,
+        )
+        for stage in made
+    ]
+    return np.minimum.reduce(np.broadcast_arrays(*fits))[()]
+
+
+def step_read_bytes(layout, made, concurrency, context_tokens):
+    """(weights, cache) bytes whose reading one step waits for, at the bandwidth of one device.
+
+    The devices of a stage read their shares at once, so a share is all that counts; the stages read
+    one after the other, so they add up: tensor parallelism adds bandwidth, a pipeline does not. (A
+    pipeline that is kept full with several batches gains in tokens a second, never in this time.)
+    """
+    requests = requests_per_group(concurrency, layout.data)
+    weights = sum(stage.weights_read_bytes for stage in made)
+    return weights, sum(requests * stage.request_bytes(context_tokens) for stage in made)
+
+
+@dataclass(frozen=True)
+class DeviceMemory:
+    """What one device holds, to be drawn: numbered through stages, groups and tensor ranks."""
+
+    device: int
+    stage: int
+    group: int
+    layers: int
+    requests: int
+    weights_bytes: float
+    cache_bytes: float
+
+
+def device_memory(layout, made, concurrency, context_tokens):
+    """One DeviceMemory for each device; groups differ by at most one request. Plain numbers."""
+    found = []
+    for stage in made:
+        each = stage.request_bytes(context_tokens)
+        for group in range(layout.data):
+            requests = concurrency // layout.data + (group < concurrency % layout.data)
+            for _ in range(layout.tensor):
+                found.append(
+                    DeviceMemory(
+                        device=len(found),
+                        stage=stage.index,
+                        group=group,
+                        layers=stage.layers,
+                        requests=requests,
+                        weights_bytes=stage.weights_bytes,
+                        cache_bytes=formulas.load_cache_bytes(each, requests),
+                    )
+                )
+    return tuple(found)
+
+
+# --- which sizes divide -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A size that cannot be, by its name, and a sentence with the sizes that can."""
+
+    name: str
+    text: str
+
+
+def refusals(layout, model, devices):
+    """What of a layout cannot be, as a tuple of Refusal; empty where all divides.
+
+    model: `groups` and `experts` (routed experts of a layer, 0 without any) are looked at.
+    """
+    for name in ("tensor", "pipeline", "data", "expert"):
+        if getattr(layout, name) < 1:
+            return (Refusal(name, f"{name.capitalize()} parallelism must be 1 or more."),)
+    if not 1 <= devices <= MOST_DEVICES:
+        return (Refusal("devices", f"{devices:,} devices: there can be 1 to {MOST_DEVICES}."),)
+
+    found = []
+    heads, layers = _query_heads(model), sum(group.layers for group in model.groups)
+    tensor_sizes = _divisors(heads)
+    if layout.tensor not in tensor_sizes:
+        text = f"{heads} query heads cannot be cut into {layout.tensor}"
+        found.append(Refusal("tensor", f"{text}; tensor can be {_either(tensor_sizes)}."))
+    if layout.pipeline > layers:
+        text = f"{layers} layers cannot fill {layout.pipeline} stages"
+        found.append(Refusal("pipeline", f"{text}; pipeline can be 1 to {layers}."))
+    expert_sizes = _expert_sizes(model, layout)
+    if layout.expert not in expert_sizes:
+        text = f"{model.experts} experts on {layout.stage_devices} devices of a stage"
+        text = text if model.experts else "The model has no routed experts"
+        found.append(Refusal("expert", f"{text}; expert can be {_either(expert_sizes)}."))
+    if layout.devices != devices:
+        found.append(_wrong_product(layout, model, devices))
+    return tuple(found)
+
+
+def layouts(model, devices):
+    """Every layout of so many devices that divides, most tensor parallelism first."""
+    return tuple(
+        layout
+        for tensor in reversed(_divisors(devices))
+        for pipeline in _divisors(devices // tensor)
+        for expert in _divisors(devices // pipeline)
+        if not refusals(
+            layout := Layout(tensor, pipeline, devices // (tensor * pipeline), expert),
+            model,
+            devices,
+        )
+    )
+
+
+def _wrong_product(layout, model, devices):
+    """The refusal of a layout that does not use the devices there are, with what would."""
+    made = f"Tensor {layout.tensor} × pipeline {layout.pipeline} × data {layout.data}"
+    text = f"{made} makes {layout.devices} devices, not {devices}"
+    fit = sorted({(each.tensor, each.pipeline, each.data) for each in layouts(model, devices)})
+    tensor = [t for t, p, d in fit if (p, d) == (layout.pipeline, layout.data)]
+    if tensor:
+        hint = f"with this pipeline and data, tensor can be {_either(tensor)}"
+        return Refusal("tensor", f"{text}; {hint}.")
+    pairs = [f"{t} × {p}" for t, p, d in reversed(fit) if d == layout.data]
+    if pairs:
+        hint = f"with this data, tensor × pipeline can be {_either(pairs)}"
+        return Refusal("devices", f"{text}; {hint}.")
+    return Refusal("data", f"{text}; data can be {_either(sorted({d for _, _, d in fit}))}.")
+
+
+def _query_heads(model):
+    """The number that tensor parallelism must divide: common to all layers that have heads."""
+    return math.gcd(*(group.query_heads for group in model.groups)) or 1
+
+
+def _expert_sizes(model, layout):
+    if not model.experts:
+        return [1]
+    return _divisors(math.gcd(model.experts, layout.stage_devices))
+
+
+def _divisors(number):
+    return [size for size in range(1, min(number, MOST_DEVICES) + 1) if number % size == 0]
+
+
+def _either(sizes):
+    words = [str(size) for size in sizes]
+    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

@@ -1,0 +1,112 @@
+"""How many bits a weight and a cached element take, and what the weights weigh.
+
+A format of weights does not store everything at one width: scales come on top of the bits in its
+name, and the embedding, the output head and the norms mostly stay wider. Each row of
+presets/precisions.csv says so for four kinds of matrices.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class WeightFormat:
+    """One way to store weights, in bits per weight with its scales; a row of the presets.
+
+    expert_bits: matrices of routed experts. body_bits: every other one of the layers, the norms
+    with them (too small to count apart). embedding_bits: the input embedding where it is a matrix
+    of its own. head_bits: the output head; a head tied to the embedding is stored as a head.
+    note: what it consists of and what stays wide. confidence: high, medium or low.
+    """
+
+    id: str
+    name: str
+    body_bits: float
+    expert_bits: float
+    embedding_bits: float
+    head_bits: float
+    note: str
+    confidence: str
+    source: str
+
+
+@dataclass(frozen=True)
+class CacheFormat:
+    """One way to store keys or values, in bits per element with its scales; a row of the presets.
+
+    Keys and values may take different ones.
+    """
+
+    id: str
+    name: str
+    bits: float
+    note: str
+    confidence: str
+    source: str
+
+    @property
+    def bytes(self):
+        """Bytes per element, for formulas.kv_bytes_per_token."""
+        return self.bits / 8
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Bytes of the weights by kind of matrix. The four kinds add up to the total.
+
+    `measured`: the total is the size of the real file; the kinds are then the estimate's, scaled to
+    it. `estimate` is what the format gives, in either case.
+    """
+
+    body: float
+    experts: float
+    embedding: float
+    head: float
+    total: float
+    estimate: float
+    measured: bool
+
+    @property
+    def basis(self):
+        """What the total is, in words for the screen."""
+        return "size of the checkpoint's file" if self.measured else "estimated from the format"
+
+
+def stored_bytes(parameters, bits):
+    """Bytes of weights stored at so many bits each, scales included: P · bits / 8."""
+    return parameters * bits / 8
+
+
+def weight_bytes(
+    parameters,
+    weight_format: WeightFormat,
+    *,
+    embedding_parameters=0,
+    head_parameters=0,
+    expert_parameters=0,
+    file_bytes=None,
+) -> Weights:
+    """Bytes of a model's weights in a format; numbers or arrays that broadcast.
+
+    parameters: all of them, the three parts included. embedding_parameters: the input embedding
+    where it is a matrix of its own, else 0. head_parameters: the output head, also where it is tied
+    to the embedding. expert_parameters: all routed experts of all layers. file_bytes: size of the
+    real checkpoint in this very format, where known; it wins over the estimate, since files hold
+    what a parameter count does not show (draft layers, a second copy of a tied head, norms at 32
+    bits). Raises ValueError where the parts are more than the whole.
+    """
+    body = parameters - embedding_parameters - head_parameters - expert_parameters
+    if np.any(np.less(body, 0)):
+        raise ValueError("embedding, head and experts hold more parameters than the whole model")
+    parts = {
+        "body": stored_bytes(body, weight_format.body_bits),
+        "experts": stored_bytes(expert_parameters, weight_format.expert_bits),
+        "embedding": stored_bytes(embedding_parameters, weight_format.embedding_bits),
+        "head": stored_bytes(head_parameters, weight_format.head_bits),
+    }
+    estimate = sum(parts.values())
+    if file_bytes is None:
+        return Weights(**parts, total=estimate, estimate=estimate, measured=False)
+    scaled = {name: part * (file_bytes / estimate) for name, part in parts.items()}
+    return Weights(**scaled, total=file_bytes, estimate=estimate, measured=True)
