@@ -1,4 +1,4 @@
-"""Reads presets/: models, accelerators and named scenarios. Each file is read once."""
+"""Reads presets/: models, accelerators, engines and named scenarios. Each file is read once."""
 
 import csv
 from dataclasses import dataclass, fields
@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from planner.accelerator import Accelerator
+from planner.engine import Engine, Figure
 from planner.model import LayerGroup, Model
 
 FOLDER = Path(__file__).resolve().parent.parent / "presets"
@@ -47,6 +48,24 @@ def accelerators() -> dict[str, Accelerator]:
         figures = {name: float(row[name]) if row[name] else None for name in numbers}
         found[row["id"]] = Accelerator(**{**row, **figures})
     return found
+
+
+@cache
+def engines() -> dict[str, Engine]:
+    """Every engine of presets/engines.csv by its id, in the order of the file.
+
+    The file has a row for each figure; what an engine does not state is the ideal engine's.
+    """
+    kinds = {field.name: field.type for field in fields(Engine)}
+    stated = {}
+    for row in _rows("engines.csv"):
+        values, figures = stated.setdefault(row["engine"], ({}, {}))
+        values[row["figure"]] = kinds[row["figure"]](row["value"])
+        low, high = (float(row[end]) if row[end] else None for end in ("low", "high"))
+        figures[row["figure"]] = Figure(low, high, row["kind"], row["source"])
+    return {
+        id: Engine(id=id, **values, figures=figures) for id, (values, figures) in stated.items()
+    }
 
 
 @dataclass(frozen=True)
