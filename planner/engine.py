@@ -86,6 +86,9 @@ class Engine:
                 raise ValueError(f"{self.id}: {name}: “{getattr(self, name)}” is not known")
         if not 0 < self.fraction <= 1:
             raise ValueError(f"{self.id}: fraction: {self.fraction} is not above 0 and at most 1")
+        for name in ("block_tokens", "pad_tokens", "batched_tokens"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{self.id}: {name}: {getattr(self, name)} is less than 1")
         object.__setattr__(self, "figures", MappingProxyType(dict(self.figures)))
 
     def changed(self, **given):
@@ -121,8 +124,7 @@ class Paging:
 
     block_tokens: tokens of one block, of the kind of layer that stores most. block_bytes: bytes of
     one block in all layers that share it. blocks: in the pool. per_request: blocks that one request
-    of the full context holds. tokens: what fits, in requests of that context, blocks of one token
-    kind counted once. groups: kinds of layers that draw blocks of their own.
+    of the full context holds. groups: how many groups of layers draw blocks of their own.
     """
 
     block_tokens: float
@@ -240,12 +242,12 @@ def cells_bytes(engine, layers, total_context, sequences, batched_tokens):
     ubatch)), a recurrent one a state for each sequence.
     """
     whole = formulas.padded(total_context, engine.pad_tokens)
-    bytes_ = 0
+    needed = 0
     for each in layers:
         asked = each.window * sequences + batched_tokens
         kept = np.minimum(whole, formulas.padded(asked, engine.pad_tokens))
-        bytes_ = bytes_ + each.layers * (each.token_bytes * kept + each.state_bytes * sequences)
-    return bytes_
+        needed = needed + each.layers * (each.token_bytes * kept + each.state_bytes * sequences)
+    return needed
 
 
 @dataclass(frozen=True)
@@ -306,10 +308,10 @@ def reserve(
     total_bytes: what the engine sees of the device. weights_bytes and `layers`: one device's share.
     context_tokens: longest request (max_model_len, n_ctx). width, vocabulary and query_heads of the
     model size the activations; 0 leaves that part out. batched_tokens: overrides the engine's.
-    Totals, weights and contexts may be arrays. Raises ValueError where there are no layers.
+    Totals, weights and contexts may be arrays. Raises ValueError where no layer stores anything.
     """
-    if not layers:
-        raise ValueError("layers: a model stores its cache in at least one layer")
+    if not any(each.layers * (each.token_bytes + each.state_bytes) > 0 for each in layers):
+        raise ValueError("layers: at least one must store something")
     batched = engine.batched_tokens if batched_tokens is None else batched_tokens
     step = np.where(np.isinf(batched), context_tokens, batched)
     rows = np.minimum(engine.logit_rows, step)

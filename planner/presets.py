@@ -69,6 +69,24 @@ def engines() -> dict[str, Engine]:
 
 
 @dataclass(frozen=True)
+class LogLine:
+    """A kind of line in a start-up log: whose, which of several to take, and its words.
+
+    The rows' order is their rank: where two name one figure, the upper one counts.
+    """
+
+    engine: str
+    take: str
+    line: str
+
+
+@cache
+def log_lines() -> tuple[LogLine, ...]:
+    """Every kind of line of presets/log_lines.csv, in the order of the file."""
+    return tuple(LogLine(**row) for row in _rows("log_lines.csv"))
+
+
+@dataclass(frozen=True)
 class Example:
     """A named scenario: its link and the sentence that says what to look at."""
 

@@ -440,13 +440,20 @@ def test_given_figures_are_marked():
 
 @pytest.mark.parametrize(
     "figures",
-    [{"paging": "magic"}, {"fraction": 0.0}, {"fraction": 1.2}, {"graphs_charged": "never"}],
+    [
+        {"paging": "magic"},
+        {"fraction": 0.0},
+        {"fraction": 1.2},
+        {"graphs_charged": "never"},
+        {"block_tokens": 0},
+    ],
 )
 def test_unknown_policies_are_refused(figures):
     with pytest.raises(ValueError, match=next(iter(figures))):
         ENGINES["vllm"].changed(**figures)
 
 
-def test_a_model_without_layers_is_refused():
+@pytest.mark.parametrize("layers", [[], [CacheLayers(layers=32, token_bytes=0)]])
+def test_a_model_that_stores_nothing_is_refused(layers):
     with pytest.raises(ValueError, match="layers"):
-        reserve(ENGINES["vllm"], total_bytes=1, weights_bytes=0, layers=[], context_tokens=1)
+        reserve(ENGINES["vllm"], total_bytes=1, weights_bytes=0, layers=layers, context_tokens=1)
