@@ -55,6 +55,52 @@ def experts_covered(experts, experts_per_token, tokens):
     return experts * (1 - (1 - experts_per_token / experts) ** tokens)
 
 
+# --- what an engine reserves --------------------------------------------------------------------
+
+
+def pool_bytes(fraction, device_bytes, taken_before, taken_inside):
+    """Cache pool an engine carves out of one device: max(0, f · (M − before) − inside).
+
+    A fraction of the whole device takes nothing off before it (vLLM: weights, activations and the
+    rest come out of the budget f · M); a fraction of what is still free takes everything off first
+    (TensorRT-LLM, LMDeploy). SGLang lies between: f of what is free before the weights load.
+    """
+    return np.maximum(fraction * (device_bytes - taken_before) - taken_inside, 0)
+
+
+def activation_bytes(per_width, tokens, width, per_logit, rows, vocabulary, score_bytes=0):
+    """Peak of a forward pass on one device: k · t · d + max(m · r · V, score matrix).
+
+    t tokens in one step, d width of the model, r rows of logits, V vocabulary. k holds the widest
+    layer's tensors (a gated MLP of 3.5 d needs about 3 · 3.5 + 2 of d, two bytes each: 25), m the
+    copies of the logits that sampling makes. Tensor parallelism does not divide it: every rank
+    holds whole rows (the same 1.26 GiB at one rank and at two in vllm-project/vllm pull 10511).
+    """
+    return per_width * tokens * width + np.maximum(per_logit * rows * vocabulary, score_bytes)
+
+
+def padded(amount, multiple):
+    """Rounded up to a multiple: ⌈a / m⌉ · m."""
+    return np.ceil(np.asarray(amount) / multiple) * multiple
+
+
+def window_blocks(window, batched_tokens, block_tokens):
+    """Blocks a sliding layer needs for one request: ⌈(w − 1 + t) / b⌉ + 1.
+
+    The window behind the first of t tokens written in one step, and one block more because the
+    window need not start where a block does.
+    """
+    return np.ceil((window - 1 + np.asarray(batched_tokens)) / block_tokens) + 1
+
+
+def stretched_block(block_tokens, token_bytes, state_bytes):
+    """Tokens in a block whose page holds a recurrent state: ⌈s / p⌉ rounded up to a multiple of b.
+
+    Layers that share one pool need pages of one size, and a state cannot be cut in two.
+    """
+    return np.maximum(padded(np.asarray(state_bytes) / token_bytes, block_tokens), block_tokens)
+
+
 # --- operations ---------------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""Reads presets/: models, accelerators and named scenarios. Each file is read once."""
+"""Reads presets/: models, accelerators, engines and named scenarios. Each file is read once."""
 
 import csv
 from dataclasses import dataclass, fields, replace
@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from planner.accelerator import Accelerator
+from planner.engine import Engine, Figure
 from planner.model import Model
 from planner.notation import PREFIX, model_from_text, shorten
 from planner.precision import CacheFormat, WeightFormat
@@ -80,6 +81,42 @@ def _formats(use, kind):
         }
         found[row["id"]] = kind(**values)
     return found
+
+
+@cache
+def engines() -> dict[str, Engine]:
+    """Every engine of presets/engines.csv by its id, in the order of the file.
+
+    The file has a row for each figure; what an engine does not state is the ideal engine's.
+    """
+    kinds = {field.name: field.type for field in fields(Engine)}
+    stated = {}
+    for row in _rows("engines.csv"):
+        values, figures = stated.setdefault(row["engine"], ({}, {}))
+        values[row["figure"]] = kinds[row["figure"]](row["value"])
+        low, high = (float(row[end]) if row[end] else None for end in ("low", "high"))
+        figures[row["figure"]] = Figure(low, high, row["kind"], row["source"])
+    return {
+        id: Engine(id=id, **values, figures=figures) for id, (values, figures) in stated.items()
+    }
+
+
+@dataclass(frozen=True)
+class LogLine:
+    """A kind of line in a start-up log: whose, which of several to take, and its words.
+
+    The rows' order is their rank: where two name one figure, the upper one counts.
+    """
+
+    engine: str
+    take: str
+    line: str
+
+
+@cache
+def log_lines() -> tuple[LogLine, ...]:
+    """Every kind of line of presets/log_lines.csv, in the order of the file."""
+    return tuple(LogLine(**row) for row in _rows("log_lines.csv"))
 
 
 @dataclass(frozen=True)
