@@ -14,19 +14,9 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 
-from planner.lesson import answers
+from planner.lesson import answers, words
 from planner.presets import FOLDER
 
-# The Learn pages in their order, by the names that data files use.
-PAGES = {
-    "why": "Why a cache",
-    "stored": "What is stored",
-    "proof": "The proof",
-    "phases": "Two phases",
-    "cost": "What it costs",
-    "managing": "Managing it",
-    "speed": "Slower as it talks",
-}
 RIGHT, SLIP, WRONG = "right", "slip", "wrong"
 
 
@@ -115,23 +105,26 @@ def choices(seed: int) -> tuple[ChoiceQuestion, ...]:
 def check(seed: int, page: str | None = None) -> tuple[NumberQuestion | ChoiceQuestion, ...]:
     """The questions of one page, or of all in the lesson's order; numbers before choices."""
     found = (*numbers(seed), *choices(seed))
-    pages = list(PAGES)
     if page is not None:
         return tuple(question for question in found if question.page == page)
-    return tuple(sorted(found, key=lambda question: pages.index(question.page)))
+    return _in_lesson_order(found)
 
 
 def quiz(seed: int, count: int) -> tuple[NumberQuestion | ChoiceQuestion, ...]:
     """So many questions of all pages, picked by the seed as evenly as may be, in lesson order."""
     rng = random.Random(f"{seed}:quiz")
-    left = {page: list(check(seed, page)) for page in PAGES}
+    left = {page: list(check(seed, page)) for page in words.pages()}
     picked = []
     while len(picked) < count and any(left.values()):
-        for page in _in_any_order(list(PAGES), rng):
+        for page in _in_any_order(left, rng):
             if left[page] and len(picked) < count:
                 picked.append(left[page].pop(int(rng.random() * len(left[page]))))
-    pages = list(PAGES)
-    return tuple(sorted(picked, key=lambda question: pages.index(question.page)))
+    return _in_lesson_order(picked)
+
+
+def _in_lesson_order(found):
+    order = list(words.pages())
+    return tuple(sorted(found, key=lambda question: order.index(question.page)))
 
 
 def _draw(row, seed):
@@ -209,7 +202,7 @@ def _validate(row, fields):
     for field, kind in fields.items():
         if not isinstance(row[field], kind) or row[field] == "":
             raise ValueError(f"{name}: {field} is empty or of the wrong kind")
-    if row["page"] not in PAGES:
+    if row["page"] not in words.pages():
         raise ValueError(f"{name}: no page “{row['page']}”")
 
 

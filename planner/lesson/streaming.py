@@ -10,7 +10,7 @@ LESSON_CONTEXTS = (1_000, 8_192, 32_000)
 
 # Mean of adults reading English silently, and the share of a word that a token is in English text.
 READING_WORDS_PER_MINUTE = 238
-READING_SOURCE = "Brysbaert 2019, https://doi.org/10.1016/j.jml.2019.104047"
+READING_SOURCE = "brysbaert-2019"
 WORDS_PER_TOKEN = 0.75  # a rule of thumb; languages and tokenisers differ
 READING_TOKENS_PER_SECOND = READING_WORDS_PER_MINUTE / 60 / WORDS_PER_TOKEN
 
