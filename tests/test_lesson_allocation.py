@@ -122,6 +122,40 @@ def test_full_memory_evicts_the_youngest_and_finishes_it_later():
     assert finished > 30
 
 
+def test_eviction_takes_the_youngest():
+    """Whoever leaves before its end came after all that stay."""
+    load = Load(seed=0, arrivals=1.0, sharing=0.0, ticks=300)
+    run = simulate(load)
+    last = {request.number: request.last for request in allocation.arrivals(load)}
+    admitted, before, seen = [], {}, 0
+    for cells in run.cells[PAGED]:
+        now = {}
+        for owner, tokens, _ in cells:
+            if owner:
+                now[owner] = now.get(owner, 0) + tokens
+        evicted = [
+            owner for owner in before if owner not in now and before[owner] + 1 < last[owner]
+        ]
+        stayed = [owner for owner in admitted if owner in now]
+        for owner in evicted:
+            seen += 1
+            assert all(admitted.index(owner) > admitted.index(other) for other in stayed)
+        admitted = stayed + [owner for owner in sorted(now) if owner not in stayed]
+        before = now
+    assert seen > 20
+
+
+def test_a_beginning_in_use_is_never_dropped():
+    load = Load(seed=0, arrivals=1.0, blocks=32, ticks=300)
+    sharing = {request.number for request in allocation.arrivals(load) if request.shares}
+    in_use = 0
+    for cells in simulate(load).cells[PAGED]:
+        if sharing & {owner for owner, _, _ in cells}:
+            in_use += 1
+            assert sum(state == PREFIX for _, _, state in cells) == 3
+    assert in_use > 100
+
+
 def test_a_leak_only_grows_until_nothing_runs():
     run = simulate(Load(seed=0, leak=1.0, ticks=400, sharing=0.0))
     for rows in by_way(run).values():

@@ -65,6 +65,18 @@ def test_same_seed_same_numbers():
     assert not np.array_equal(prove(seed=7).full, prove(seed=8).full)
 
 
+def test_tables():
+    table = prove(mistake="wrong_slot").table()
+    assert table["position"].tolist() == list(range(1, 13))
+    assert table["phase"].tolist() == ["prefill"] * 8 + ["decode"] * 4
+    assert table.query("phase == 'prefill'")["difference"].max() < 5e-6
+    every = attention.differences(seed=1).set_index(["mistake", "precision"])["largest"]
+    assert len(every) == 10
+    assert every["", "float64"] < every["", "float32"] < 5e-6
+    assert every.drop(index="", level="mistake").min() > 0.1
+    assert every["no_mask", "float32"] == prove(seed=1, mistake="no_mask").largest
+
+
 def test_refusals():
     with pytest.raises(ValueError, match="multiple"):
         Shape(query_heads=8, kv_heads=3)

@@ -64,6 +64,13 @@ def test_prompts_move_prefill():
     assert table["prompt_tokens"].tolist() == prompt.tolist()
 
 
+def test_a_batch_of_prompts_shares_the_weights():
+    one, eight = (phase(roofline.phases(MHA, 64, b), PREFILL).iloc[0] for b in (1, 8))
+    assert eight["flops"] == 8 * one["flops"]
+    assert eight["moved_bytes"] == 14e9 + 8 * 64 * 524_288
+    assert eight["intensity"] > 7 * one["intensity"]
+
+
 def test_one_request():
     times = roofline.request_times(MHA, prompt_tokens=1000, new_tokens=5)
     expected = [(14e9 + 524_288 * n) / 1e12 for n in (1001, 1002, 1003, 1004)]

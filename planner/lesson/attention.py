@@ -11,6 +11,7 @@ Shapes: T tokens, width d = H · d_h, H query heads, H_kv key-value heads, each 
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 ROPE_BASE = 10_000  # Su et al. 2021, section 3.2.2
 NORM_FLOOR = 1e-6
@@ -193,6 +194,13 @@ class Proof:
         """Largest difference at each token, shape (T,)."""
         return np.abs(self.full - self.cached).max(axis=1)
 
+    def table(self) -> pd.DataFrame:
+        """`position` from 1, `phase` (prefill or decode) and `difference` of each token."""
+        phase = ["prefill"] * self.prompt_tokens
+        phase += ["decode"] * (len(self.full) - self.prompt_tokens)
+        position = range(1, len(self.full) + 1)
+        return pd.DataFrame({"position": position, "phase": phase, "difference": self.by_position})
+
     @property
     def largest(self):
         """Largest difference of all. Outputs have root mean square 1, so it is also relative."""
@@ -224,3 +232,17 @@ def prove(
     for position in range(prompt_tokens, tokens):
         pieces.append(decoder.run(x[position : position + 1], cache, position, mistake))
     return Proof(full, np.concatenate(pieces), prompt_tokens)
+
+
+def differences(shape=DEFAULT, prompt_tokens=8, steps=4, seed=0) -> pd.DataFrame:
+    """Largest difference done right and with each mistake, at both precisions.
+
+    Columns: `mistake` (an id, empty when done right), `name`, `precision`, `largest`.
+    """
+    rows = []
+    names = {"": "Done right"} | {mistake.id: mistake.name for mistake in MISTAKES.values()}
+    for mistake, name in names.items():
+        for precision in ("float32", "float64"):
+            proof = prove(shape, prompt_tokens, steps, seed, precision, mistake or None)
+            rows.append((mistake, name, precision, proof.largest))
+    return pd.DataFrame(rows, columns=["mistake", "name", "precision", "largest"])

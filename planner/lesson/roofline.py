@@ -52,9 +52,13 @@ def phases(scenario: Scenario, prompt_tokens, batch, *, model: Model | None = No
         PREFILL: batch * now.prefill_flops,
         DECODE: batch * (one_more.prefill_flops - now.prefill_flops),
     }
-    moved = now.weights_read_bytes + now.cache_bytes
+    # Tokens of a prompt ask for weights as so many requests would: all of a dense model's, and the
+    # more experts of a mixture the more tokens pass at once.
+    as_requests = plan(scenario, model=model, context=prompt, concurrency=batch * prompt)
+    weights = {PREFILL: as_requests.weights_read_bytes, DECODE: now.weights_read_bytes}
     tables = []
     for phase, work in flops.items():
+        moved = weights[phase] + now.cache_bytes
         intensity = formulas.arithmetic_intensity(work, moved)
         attainable = formulas.attainable_flops(intensity, now.bandwidth_bytes_per_s, now.peak_flops)
         table = {
@@ -99,6 +103,7 @@ def request_times(scenario: Scenario, prompt_tokens, new_tokens, *, model=None) 
     prompt + k tokens of every request. Nobody else's prefill or queue is counted.
     """
     first = plan(scenario, model=model, context=prompt_tokens)
+    as_requests = plan(scenario, model=model, context=prompt_tokens, concurrency=prompt_tokens)
     context = prompt_tokens + np.arange(1, new_tokens, dtype=float)
     steps = np.broadcast_to(
         plan(scenario, model=model, context=context).decode_step_s, context.shape
@@ -106,7 +111,7 @@ def request_times(scenario: Scenario, prompt_tokens, new_tokens, *, model=None) 
     return RequestTimes(
         ttft_s=float(first.ttft_s),
         prefill_s=float(first.prefill_s),
-        weights_s=float(first.weights_read_s),
+        weights_s=float(as_requests.weights_read_s),
         steps_s=steps,
         total_s=float(first.ttft_s + steps.sum()),
     )
