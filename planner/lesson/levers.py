@@ -74,7 +74,7 @@ LEVERS = (
         "mla",
         "MLA: one latent",
         heads=None,
-        note="Heads are rebuilt from one vector of 512 + 64 numbers a token, the widths of DeepSeek-V2.",
+        note="Heads are rebuilt from one vector of 512 + 64 numbers a token, as in DeepSeek-V2.",
         source="deepseek-2024",
     ),
     Lever(
