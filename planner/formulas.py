@@ -127,6 +127,16 @@ def total_multiply_adds_cached(steps, width):
     return 4 * steps * width**2 + steps * (steps + 1) * width
 
 
+def leading_multiply_adds_uncached(steps, width):
+    """What the sum without a cache tends to: 2T²d² + ⅔T³d. One power of T above the cached one."""
+    return 2 * steps**2 * width**2 + 2 * steps**3 * width / 3
+
+
+def leading_multiply_adds_cached(steps, width):
+    """What the sum with a cache tends to: 4Td² + T²d."""
+    return 4 * steps * width**2 + steps**2 * width
+
+
 def attended_pairs(prompt_tokens, window):
     """Query-key pairs of a causal pass over n tokens where each sees at most w: w' n − w'(w'−1)/2.
 
@@ -175,6 +185,16 @@ def time_to_first_token_seconds(prefill_seconds, weight_seconds):
 def tokens_per_second(step_seconds, concurrency=1):
     """Rate of one request (B = 1) or of all: B / step."""
     return concurrency / step_seconds
+
+
+def arithmetic_intensity(flops, moved_bytes):
+    """FLOPs for each byte moved between memory and the processor."""
+    return flops / moved_bytes
+
+
+def attainable_flops(intensity, bandwidth, peak_flops):
+    """The roofline, min(I · BW, peak) in FLOPs per second (Williams et al. 2009)."""
+    return np.minimum(intensity * bandwidth, peak_flops)
 
 
 # --- the same equations solved for what one may choose ------------------------------------------

@@ -1,0 +1,149 @@
+"""The lesson's words: pages, glossary, misconceptions, takeaways and sources, read from data.
+
+They are in presets/glossary, a file for each kind. An entry refers to a page or a source by its id;
+a reference that leads nowhere is a ValueError when the file is read.
+"""
+
+import tomllib
+from dataclasses import MISSING, dataclass, fields
+from functools import cache
+
+from planner.presets import FOLDER
+
+
+@dataclass(frozen=True)
+class Page:
+    """A Learn page: what it says, the one thing to move and the one thing to see."""
+
+    id: str
+    title: str
+    lead: str
+    move: str
+    see: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """A published work and what the lesson takes from it."""
+
+    id: str
+    title: str
+    authors: str
+    year: int
+    url: str
+    what: str
+
+    @property
+    def cited(self):
+        """As a text names it: “Pope et al. 2022”."""
+        return f"{self.authors} {self.year}"
+
+
+@dataclass(frozen=True)
+class Term:
+    """A term of the field in one plain sentence, with its abbreviation and source if it has one."""
+
+    id: str
+    term: str
+    meaning: str
+    short: str = ""
+    source: str = ""
+
+    @property
+    def heading(self):
+        """“Time to first token (TTFT)”."""
+        return f"{self.term} ({self.short})" if self.short else self.term
+
+
+@dataclass(frozen=True)
+class Misconception:
+    """What is often believed, how it is, and the page that shows it."""
+
+    id: str
+    page: str
+    claim: str
+    truth: str
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Takeaway:
+    """What should stay of a page."""
+
+    id: str
+    page: str
+    text: str
+
+
+@cache
+def pages() -> dict[str, Page]:
+    """The Learn pages by id, in the lesson's order."""
+    return _read("pages.toml", Page)
+
+
+@cache
+def sources() -> dict[str, Source]:
+    """Every source by id."""
+    return _read("sources.toml", Source)
+
+
+@cache
+def glossary() -> dict[str, Term]:
+    """Every term by id, in the order in which the lesson needs them."""
+    return _read("terms.toml", Term)
+
+
+@cache
+def misconceptions() -> dict[str, Misconception]:
+    """Every misconception by id."""
+    return _read("misconceptions.toml", Misconception)
+
+
+@cache
+def takeaways() -> dict[str, Takeaway]:
+    """Every takeaway by id."""
+    return _read("takeaways.toml", Takeaway)
+
+
+def meaning(word: str) -> str:
+    """The sentence for a term as it stands on screen, spelled out or short; KeyError if unknown."""
+    return _by_word()[word.casefold()].meaning
+
+
+@cache
+def _by_word():
+    found = {}
+    for term in glossary().values():
+        for word in (term.term, term.short):
+            if word:
+                found[word.casefold()] = term
+    return found
+
+
+def _read(name, kind):
+    with open(FOLDER / "glossary" / name, "rb") as file:
+        rows = tomllib.load(file)["entry"]
+    found = {}
+    for row in rows:
+        entry = build(row, kind)
+        if entry.id in found:
+            raise ValueError(f"{name}: “{entry.id}” is there twice")
+        found[entry.id] = entry
+    return found
+
+
+def build(row: dict, kind: type):
+    """One entry from its row; ValueError where a field is missing, unknown or leads nowhere."""
+    name = row.get("id", "an entry without an id")
+    known = {field.name for field in fields(kind)}
+    needed = {field.name for field in fields(kind) if field.default is MISSING}
+    if needed - row.keys() or row.keys() - known:
+        raise ValueError(f"{name}: missing or unknown {sorted(row.keys() ^ needed)}")
+    for field in fields(kind):
+        if not isinstance(row.get(field.name, field.default), field.type):
+            raise ValueError(f"{name}: {field.name} is of the wrong kind")
+    if "page" in row and row["page"] not in pages():
+        raise ValueError(f"{name}: no page “{row['page']}”")
+    if "source" in row and row["source"] not in sources():
+        raise ValueError(f"{name}: no source “{row['source']}”")
+    return kind(**row)
