@@ -17,7 +17,7 @@ vocabulary, as vLLM and SGLang do; latent (MLA) caches and indexer keys are whol
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -85,7 +85,7 @@ class Stage:
     """Devices with the same layers. All figures are of one device, in bytes.
 
     weights_read_bytes: what a step reads of the weights. fixed_bytes: the part of one request's
-    cache that does not grow. bytes_per_token and windows: one entry per group of layers, as
+    cache that does not grow. bytes_per_token and windows: what grows and how far, as
     formulas.max_context takes them (∞ where there is no window).
     """
 
@@ -123,33 +123,29 @@ def stages(layout, groups, weights, *, key_bytes=2, value_bytes=2, experts_read=
         first = weights.embedding / layout.tensor if index == 0 else 0
         if index == 0 and layout.pipeline > 1 and np.all(np.equal(weights.embedding, 0)):
             first = weights.head / layout.tensor  # a tied matrix is needed at both ends
-        cache = [_device_cache(group, layout.tensor, key_bytes, value_bytes) for group in groups]
+        stores = [
+            store
+            for group in groups
+            for store in device_group(group, layout.tensor).stores(key_bytes, value_bytes)
+        ]
+        fixed = sum(g.fixed_bytes * state_share(g.query_heads, layout.tensor) for g in groups)
         made.append(
             Stage(
                 index=index,
                 layers=count,
                 weights_bytes=body + experts + first + head,
                 weights_read_bytes=body + experts * experts_read + head,
-                fixed_bytes=share * sum(fixed for fixed, _ in cache),
-                bytes_per_token=tuple(share * grows for _, grows in cache),
-                windows=tuple(group.span for group in groups),
+                fixed_bytes=share * fixed,
+                bytes_per_token=tuple(share * each for each, _ in stores),
+                windows=tuple(most for _, most in stores),
             )
         )
     return tuple(made)
 
 
-def _device_cache(group, tensor, key_bytes, value_bytes):
-    """What one device of a tensor group keeps of a group of layers: per request, per token."""
-    fixed = group.layers * group.state_bytes * state_share(group.query_heads, tensor)
-    grows = formulas.kv_bytes_per_token(
-        group.layers,
-        kv_heads_per_device(group.kv_heads, tensor),
-        group.key_dim,
-        group.value_dim,
-        key_bytes,
-        value_bytes,
-    )
-    return fixed, grows + group.layers * group.index_bytes
+def device_group(group, tensor):
+    """A group of layers as one device of a tensor group stores it: with its share of the heads."""
+    return replace(group, kv_heads=kv_heads_per_device(group.kv_heads, tensor))
 
 
 def max_concurrency(layout, made, memory_bytes, context_tokens):

@@ -51,6 +51,16 @@ def accelerator(choice: str) -> Accelerator:
     return _known(accelerators(), choice)
 
 
+def weight_format(choice: str) -> WeightFormat:
+    """A format of weights by its id. ValueError where there is none such."""
+    return _known(weight_formats(), choice)
+
+
+def cache_format(choice: str) -> CacheFormat:
+    """A format of keys and values by its id. ValueError where there is none such."""
+    return _known(cache_formats(), choice)
+
+
 def _known(presets, choice):
     if choice not in presets:
         raise ValueError(f"“{shorten(str(choice))}” is not known")

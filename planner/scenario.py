@@ -5,42 +5,16 @@ a name, once used, stays, and a new one gets as its default what older links mea
 """
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import urlencode
 
-from planner import presets
+from planner import parallel, presets
 from planner.accelerator import Accelerator
+from planner.link import VERSION, Notice, Number, collect
 from planner.model import Model
 from planner.notation import shorten
-
-VERSION = 1
-DEFAULT_MODEL = "lesson-7b-gqa"
-DEFAULT_DEVICE = "lesson"
-
-
-@dataclass(frozen=True)
-class Number:
-    """What a numeric input may be. Bounds are inclusive; `unit` is as written on screen."""
-
-    label: str
-    unit: str
-    minimum: float
-    maximum: float
-    whole: bool = False
-
-    def parse(self, text: str) -> float:
-        """The number that a text states, in bounds or not; ValueError where it states none."""
-        if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text.strip(), re.ASCII):
-            raise ValueError(f"“{shorten(text)}” is not a number")
-        return float(text)
-
-    def nearest(self, value: float) -> float:
-        """The closest value that is allowed: in bounds, and whole where it must be."""
-        value = min(max(value, self.minimum), self.maximum)
-        return round(value) if self.whole or value == int(value) else value
-
+from planner.parallel import Layout
 
 NUMBERS = {
     "concurrency": Number("Concurrency", "requests", 1, 4096, whole=True),
@@ -49,20 +23,46 @@ NUMBERS = {
     "memory": Number("Memory", "GB", 1, 100_000),
     "peak": Number("Compute", "TFLOP/s", 0.1, 100_000),
 }
+PARALLEL = {
+    "tp": Number("Tensor parallel", "devices", 1, parallel.MOST_DEVICES, whole=True),
+    "pp": Number("Pipeline stages", "devices", 1, parallel.MOST_DEVICES, whole=True),
+    "dp": Number("Data-parallel attention", "groups", 1, parallel.MOST_DEVICES, whole=True),
+    "ep": Number("Expert parallel", "devices", 1, parallel.MOST_DEVICES, whole=True),
+}
+# Parameters that came after the first links: left out of a link where they have this value, which
+# is what a link without them has always meant.
+ADDED = {"cache_k": "fp16", "cache_v": "fp16", "tp": 1, "pp": 1, "dp": 1, "ep": 1}
+FIND = {
+    "model": presets.model,
+    "device": presets.accelerator,
+    "weights": presets.weight_format,
+    "cache_k": presets.cache_format,
+    "cache_v": presets.cache_format,
+}
 
 
 @dataclass(frozen=True)
 class Scenario:
     """One complete set of inputs. What is left out gets its default, a device's numbers its own.
 
-    model: the id of a preset, or a model's notation (`notation.model_to_text`). concurrency:
-    requests decoding at once. context: tokens of each request, prompt and generated so far.
+    model: the id of a preset, or a model's notation (`notation.model_to_text`). weights: the format
+    they are stored in, by default the model's own. cache_k, cache_v: the formats of keys and values.
+    device, and how many: tp tensor-parallel devices in each of pp pipeline stages and dp
+    data-parallel groups, experts dealt out over ep. concurrency: requests decoding at once, on all
+    devices together. context: tokens of each request, prompt and generated so far. Of each device:
     bandwidth in GB/s, memory in GB (decimal, what can be allocated), peak in dense 16-bit TFLOP/s.
     Raises ValueError, naming the input, on a value that is not allowed.
     """
 
-    model: str = DEFAULT_MODEL
-    device: str = DEFAULT_DEVICE
+    model: str = "lesson-7b-gqa"
+    weights: str | None = None
+    cache_k: str = "fp16"
+    cache_v: str = "fp16"
+    device: str = "lesson"
+    tp: int = 1
+    pp: int = 1
+    dp: int = 1
+    ep: int = 1
     concurrency: int = 16
     context: int = 8192
     bandwidth: float | None = None
@@ -70,18 +70,19 @@ class Scenario:
     peak: float | None = None
 
     def __post_init__(self):
-        try:
-            presets.model(self.model)
-        except ValueError as problem:
-            raise ValueError(f"model: {problem}") from None
-        try:
-            presets.accelerator(self.device)
-        except ValueError as problem:
-            raise ValueError(f"device: {problem}") from None
+        for name, find in FIND.items():
+            value = getattr(self, name)
+            if name == "weights" and value is None:
+                value = self.the_model.dtype
+                object.__setattr__(self, name, value)
+            try:
+                find(value)
+            except ValueError as problem:
+                raise ValueError(f"{name}: {problem}") from None
         for name, value in device_numbers(self.device).items():
             if getattr(self, name) is None:
                 object.__setattr__(self, name, value)
-        for name, number in NUMBERS.items():
+        for name, number in {**NUMBERS, **PARALLEL}.items():
             value = getattr(self, name)
             if not isinstance(value, (int, float)) or isinstance(value, bool):
                 raise ValueError(f"{name}: {shorten(repr(value))} is not a number")
@@ -91,6 +92,8 @@ class Scenario:
                     f"{name}: {value} is not {kind} from {number.minimum:,} to {number.maximum:,}"
                 )
             object.__setattr__(self, name, number.nearest(value))
+        for refusal in parallel.refusals(self.layout, self.the_model, self.layout.devices):
+            raise ValueError(f"{SHORT[refusal.name]}: {refusal.text}")
 
     @property
     def the_model(self) -> Model:
@@ -98,27 +101,35 @@ class Scenario:
 
     @property
     def the_device(self) -> Accelerator:
-        return presets.accelerators()[self.device]
+        return presets.accelerator(self.device)
+
+    @property
+    def layout(self) -> Layout:
+        return Layout(tensor=self.tp, pipeline=self.pp, data=self.dp, expert=self.ep)
+
+
+SHORT = {"tensor": "tp", "pipeline": "pp", "data": "dp", "expert": "ep", "devices": "tp"}
 
 
 def device_numbers(device: str) -> dict[str, float]:
     """What choosing a device fills in, in the link's units."""
-    row = presets.accelerators()[device]
+    row = presets.accelerator(device)
     return {"bandwidth": row.bandwidth_gb_s, "memory": row.memory_gb, "peak": row.fp16_tflops}
 
 
-@dataclass(frozen=True)
-class Notice:
-    """One thing in a link that could not be taken as it stands, in a plain sentence."""
-
-    parameter: str
-    text: str
+def as_link(scenario: Scenario) -> dict[str, str]:
+    """The link's parameters and values, in one fixed order."""
+    values = {field.name: getattr(scenario, field.name) for field in fields(scenario)}
+    return {
+        name: str(value)
+        for name, value in {"v": VERSION, **values}.items()
+        if name not in ADDED or value != ADDED[name]
+    }
 
 
 def encode(scenario: Scenario) -> str:
-    """The query string that holds the whole scenario: every parameter, in one fixed order."""
-    values = {field.name: getattr(scenario, field.name) for field in fields(scenario)}
-    return urlencode({"v": VERSION, **values})
+    """The query string that holds the whole scenario."""
+    return urlencode(as_link(scenario), safe="~")
 
 
 def decode(query: str | Mapping[str, Sequence[str]]) -> tuple[Scenario, tuple[Notice, ...]]:
@@ -127,68 +138,34 @@ def decode(query: str | Mapping[str, Sequence[str]]) -> tuple[Scenario, tuple[No
     Never raises. A missing parameter takes its default; a bad one takes the nearest sane value and
     is named in a notice. `query` is the text after the question mark or its values by name.
     """
-    given, notices = _collect(query)
+    given, notices = collect(query, {field.name for field in fields(Scenario)})
     values = {}
-    if given.get("v", str(VERSION)) != str(VERSION):
-        version = shorten(given["v"])
-        notices.append(
-            Notice("v", f"Written for link version “{version}”; it was read as version {VERSION}.")
-        )
-    for name, find in (("model", presets.model), ("device", presets.accelerator)):
-        fallback = getattr(Scenario, name)
-        values[name] = given.get(name, fallback)
+    for name, find in FIND.items():
+        default = getattr(Scenario, name) or presets.model(values["model"]).dtype
+        values[name] = given.get(name, default)
         try:
             find(values[name])
         except ValueError as problem:
-            notices.append(Notice(name, f"{problem}; {find(fallback).name} is used instead."))
-            values[name] = fallback
+            notices.append(Notice(name, f"{problem}; {find(default).name} is used instead."))
+            values[name] = default
     defaults = Scenario(**values)
-    for name, number in NUMBERS.items():
-        default = getattr(defaults, name)
-        values[name], problem = _read(given.get(name), number, default)
+    for name, number in {**NUMBERS, **PARALLEL}.items():
+        values[name], problem = number.read(given.get(name), getattr(defaults, name))
         if problem:
             notices.append(Notice(name, problem))
+    values |= _divisible(values, notices)
     return Scenario(**values), tuple(notices)
 
 
-def _collect(query):
-    """Values by name, one each, and a notice for what was repeated or is no parameter of ours."""
-    if isinstance(query, str):
-        pairs = parse_qsl(query.removeprefix("?"), keep_blank_values=True)
-    else:
-        pairs = [(name, value) for name, values in query.items() for value in values]
-    known = {"v", *(field.name for field in fields(Scenario))}
-    given, notices, unknown = {}, [], []
-    for name, value in pairs:
-        if name not in known:
-            unknown.append(name)
-        elif name in given and given[name] != value:
-            text = f"Given more than once; the first, “{shorten(given[name])}”, is used."
-            notices.append(Notice(name, text))
-        else:
-            given[name] = value
-    if unknown:
-        names = ", ".join(f"“{shorten(name)}”" for name in dict.fromkeys(unknown[:5]))
-        more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
-        notices.append(Notice("", f"Not a parameter of this app, so left aside: {names}{more}."))
-    return given, notices
-
-
-def _read(text, number, default):
-    """The value to use for one numeric parameter, and the sentence to show if it had to change."""
-    if text is None:
-        return default, ""
-    try:
-        value = number.parse(text)
-    except ValueError as problem:
-        return default, f"{problem}; {default:,} is used instead."
-    nearest = number.nearest(value)
-    if nearest == value:
-        return nearest, ""
-    if value < number.minimum:
-        why = f"is less than {number.minimum:,}"
-    elif value > number.maximum:
-        why = f"is more than {number.maximum:,}"
-    else:
-        why = "is not a whole number"
-    return nearest, f"“{shorten(text)}” {why}; {nearest:,} is used instead."
+def _divisible(values, notices):
+    """The nearest layout that the model can have, and a notice for each size that it cannot."""
+    model = presets.model(values["model"])
+    layout = Layout(values["tp"], values["pp"], values["dp"], values["ep"])
+    wrong = parallel.refusals(layout, model, layout.devices)
+    if not wrong:
+        return {}
+    able = parallel.layouts(model, layout.devices) or (parallel.ONE_DEVICE,)
+    used = min(able, key=lambda each: abs(each.tensor - layout.tensor) + abs(each.data - layout.data))
+    words = f"tp {used.tensor}, pp {used.pipeline}, dp {used.data}, ep {used.expert}"
+    notices.extend(Notice(SHORT[each.name], f"{each.text} Used instead: {words}.") for each in wrong)
+    return {"tp": used.tensor, "pp": used.pipeline, "dp": used.data, "ep": used.expert}
