@@ -46,29 +46,32 @@ def read_config(text: str | bytes, name: str = "", file_bytes: int | None = None
     nested = next((key for key in NESTED if isinstance(outer.get(key), dict)), None)
     inner = outer[nested] if nested else outer
     outer_type, family_type = _type(outer), _type(inner) or _type(outer)
-    if not family_type:
+    if not family_type or not outer_type:
         named = outer.get("architectures")
         what = f"; architectures says {shorten(repr(named))}" if named else ""
         raise Refusal(f"This file has no model_type, so its architecture is unknown{what}.")
-    family = FAMILIES.get(family_type)
-    wrapper = TOWERS.get(outer_type)
-    if not family and not nested and wrapper:
+    family, tower = FAMILIES.get(family_type), TOWERS.get(outer_type)
+    if not family and not nested and tower:
         raise Refusal(f"{family_type}: text_config is missing, and it says what the layers are.")
-    for kind, known in ((family_type, family), (outer_type, not nested or wrapper)):
-        if not known:
-            raise Refusal(
-                f"The architecture “{shorten(kind)}” is not known here. What is missing is how its "
-                "layers store keys and values; the layers can be filled in by hand."
-            )
+    if not family:
+        raise Refusal(
+            f"The architecture “{shorten(family_type)}” is not known here. What is missing is how "
+            "its layers store keys and values; the layers can be filled in by hand."
+        )
+    if nested and not tower:
+        raise Refusal(
+            f"The architecture “{shorten(outer_type)}” is not known here as one that holds a "
+            "text_config. What is missing is what it adds to the text model."
+        )
     fields = Fields(inner, family, prefix=f"{nested}." if nested else "")
     around = Fields(outer, family, used=fields.used, notes=fields.notes) if nested else fields
     try:
         model = _model(
-            fields, around, family, wrapper if nested or "vision_config" in outer else None
+            fields, around, family, tower if nested or "vision_config" in outer else None
         )
         model = replace(model, file_bytes=file_bytes)
         title = name or f"{family_type} {model.parameters / 10**9:.3g}B"
-        model = replace(model, name=title[:MAX_NAME])
+        model = replace(model, name=shorten(title, MAX_NAME))
     except Refusal:
         raise
     except ValueError as problem:  # the limits that a model and its layers check themselves
@@ -76,6 +79,11 @@ def read_config(text: str | bytes, name: str = "", file_bytes: int | None = None
     model = replace(model, id=model_to_text(model))
     ignored = fields.left_over() + (around.left_over() if nested else ())
     ignored = tuple(key for key in ignored if key != nested)
+    fields.notes.extend(
+        f"{key} is not counted: the tower it describes is not known here."
+        for key in ("vision_config", "audio_config")
+        if key in ignored and outer[key]
+    )
     return Reading(model, dict(fields.used), ignored, tuple(dict.fromkeys(fields.notes)))
 
 

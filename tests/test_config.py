@@ -268,6 +268,12 @@ def test_how_weights_are_stored(file, dtype):
     assert model_of(file).dtype == dtype
 
 
+def test_a_tower_that_is_not_known_is_noted():
+    reading = read(vision_config={"hidden_size": 5})
+    assert "vision_config" in reading.ignored
+    assert any("vision_config" in note for note in reading.notes)
+
+
 @pytest.mark.parametrize(
     ("quantised", "dtype"),
     [
@@ -369,6 +375,11 @@ def test_hostile_text_is_refused(text, names):
         read_config(text)
     assert len(str(caught.value)) < 400
     assert str(caught.value).isprintable()
+
+
+def test_a_mark_at_the_start_of_a_file_is_no_matter():
+    text = "\ufeff" + json.dumps(LLAMA)
+    assert read_config(text).model == read_config(text.encode()).model == read().model
 
 
 def test_a_large_file_within_the_limit_is_read():
