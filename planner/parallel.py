@@ -4,7 +4,8 @@ Devices form `pipeline` stages, one after the other; a stage has `data` groups o
 
 - tensor: every matrix is cut over the devices of a group (Shoeybi et al. 2019, Megatron-LM), the
   cache by key-value heads. Past the number of key-value heads, heads are stored again, not cut.
-- pipeline: each stage holds some of the layers. Embedding on the first stage, head on the last.
+- pipeline: each stage holds some of the layers. Embedding and what reads pictures are on the first
+  stage, the head is on the last.
 - data: data-parallel attention. Each group has its own requests and its own copy of everything but
   the routed experts, which the whole stage shares out. For a model without experts these are
   replicas.
@@ -118,6 +119,7 @@ def stages(layout, groups, weights, *, key_bytes=2, value_bytes=2, experts_read=
     for index, count in enumerate(stage_layers(total, layout.pipeline)):
         share = count / total
         body = weights.body * share / layout.tensor
+        seen = weights.vision / layout.tensor if index == 0 else 0
         experts = weights.experts * share / layout.stage_devices
         head = weights.head / layout.tensor if index == layout.pipeline - 1 else 0
         first = weights.embedding / layout.tensor if index == 0 else 0
@@ -133,7 +135,7 @@ def stages(layout, groups, weights, *, key_bytes=2, value_bytes=2, experts_read=
             Stage(
                 index=index,
                 layers=count,
-                weights_bytes=body + experts + first + head,
+                weights_bytes=body + experts + first + head + seen,
                 weights_read_bytes=body + experts * experts_read + head,
                 fixed_bytes=share * fixed,
                 bytes_per_token=tuple(share * each for each, _ in stores),

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner import formulas
+from planner import formulas, parallel, presets
 from planner.accelerator import GB
-from planner.model import Model
+from planner.model import CacheShape, Model
+from planner.parallel import Stage
+from planner.precision import Weights, weight_bytes
 from planner.scenario import Scenario
 
 TERA = 10**12
@@ -18,20 +20,30 @@ READING_TOKENS_PER_S = 11  # a fast reader, some 500 words a minute
 
 @dataclass(frozen=True)
 class Plan:
-    """The numbers of one scenario in SI units; arrays where an input was given as an array."""
+    """The numbers of one scenario in SI units; arrays where an input was given as an array.
+
+    Weights and caches are those of the whole model and load; `device_` ones, and the memory, are of
+    the fullest device. On one device the two are the same.
+    """
 
     scenario: Scenario
     model: Model
     concurrency: float
     context_tokens: float
-    bandwidth_bytes_per_s: float
+    bandwidth_bytes_per_s: float  # of one device, as the peak is
     peak_flops: float
+
+    weights: Weights
+    cache: CacheShape
+    stages: tuple[Stage, ...]
 
     weights_bytes: float
     cache_fixed_bytes_per_request: float
-    cache_bytes_per_token: float
+    cache_bytes_per_token: float  # once every window is full
     cache_bytes_per_request: float
     cache_bytes: float
+    device_weights_bytes: float
+    device_cache_bytes: float
     memory_needed_bytes: float
     memory_usable_bytes: float
     memory_free_bytes: float  # negative by as much as is missing
@@ -39,7 +51,9 @@ class Plan:
     max_concurrency: float
     max_context_tokens: float
 
-    weights_read_bytes: float  # not the input embedding's matrix, nor experts no token asked for
+    experts_read: float  # part of the routed experts that a step reads, 0 to 1
+    weights_read_bytes: float  # by the devices that read at once, stage after stage
+    cache_read_bytes: float
     weights_read_s: float
     cache_read_s: float
     decode_step_s: float
@@ -51,6 +65,8 @@ class Plan:
     attention_flops: float
     projection_flops: float
     prefill_flops: float
+    prefill_peak_flops: float  # of the devices that work on one prompt at once
+    prefill_read_bytes: float
     prefill_s: float
     ttft_s: float
 
@@ -68,6 +84,7 @@ def plan(scenario: Scenario, *, model: Model | None = None, **varied) -> Plan:
     array; arrays broadcast. Varied numbers are taken as given, unchecked.
     """
     model = model or scenario.the_model
+    layout = scenario.layout
 
     def given(name):
         return varied.pop(name, getattr(scenario, name))
@@ -78,20 +95,39 @@ def plan(scenario: Scenario, *, model: Model | None = None, **varied) -> Plan:
     if varied:
         raise TypeError(f"not a number of a scenario: {', '.join(varied)}")
 
-    weights = model.weight_bytes()
-    fixed = model.fixed_bytes
-    stores = model.stores()
-    per_token = [each for each, _ in stores]
-    windows = [most for _, most in stores]
-    grown = sum(each * formulas.cached_tokens(context, most) for each, most in stores)
-    request = formulas.request_cache_bytes(fixed, 1, grown)
-    cache = formulas.load_cache_bytes(request, concurrency)
-    needed = formulas.memory_needed_bytes(weights, cache)
-    room = (memory, weights)
-    shape = (fixed, per_token, windows)
+    weights = weights_of(model, scenario.weights)
+    widths = (
+        presets.cache_format(scenario.cache_k).bytes,
+        presets.cache_format(scenario.cache_v).bytes,
+    )
+    shape = model.cache_shape(*widths)
+    request = _request_bytes(shape, context)
 
-    weights_read = weights * model.read_parameters(concurrency) / model.parameters
-    step = formulas.decode_step_seconds(weights_read, cache, bandwidth)
+    def stages(tokens):
+        """What each device holds and, in one pass over so many tokens, reads."""
+        return parallel.stages(
+            layout,
+            model.groups,
+            weights,
+            key_bytes=widths[0],
+            value_bytes=widths[1],
+            experts_read=_experts_read(model, tokens),
+        )
+
+    made = stages(concurrency)
+    requests = parallel.requests_per_group(concurrency, layout.data)
+    held = [formulas.load_cache_bytes(stage.request_bytes(context), requests) for stage in made]
+    needs = [
+        formulas.memory_needed_bytes(stage.weights_bytes, cache)
+        for stage, cache in zip(made, held, strict=True)
+    ]
+    needed = _most(needs, needs)
+
+    read, cache_read = parallel.step_read_bytes(layout, made, concurrency, context)
+    step = formulas.decode_step_seconds(read, cache_read, bandwidth)
+    grows = [each for stage in made for each in stage.bytes_per_token]
+    windows = [each for stage in made for each in stage.windows]
+    fixed = sum(stage.fixed_bytes for stage in made)
 
     attention = sum(
         formulas.attention_flops(
@@ -101,8 +137,9 @@ def plan(scenario: Scenario, *, model: Model | None = None, **varied) -> Plan:
         if g.query_heads
     )
     projection = formulas.projection_flops(model.active_parameters, context)
-    prefill = formulas.compute_seconds(projection + attention, peak)
-    prompt_read = weights * model.read_parameters(context) / model.parameters
+    together = peak * layout.tensor
+    prefill = formulas.compute_seconds(projection + attention, together)
+    prompt_read = sum(stage.weights_read_bytes for stage in stages(context))
     prompt_read_s = formulas.read_seconds(prompt_read, bandwidth)
     return Plan(
         scenario=scenario,
@@ -111,30 +148,74 @@ def plan(scenario: Scenario, *, model: Model | None = None, **varied) -> Plan:
         context_tokens=context,
         bandwidth_bytes_per_s=bandwidth,
         peak_flops=peak,
-        weights_bytes=weights,
-        cache_fixed_bytes_per_request=fixed,
-        cache_bytes_per_token=sum(each for each, most in stores if np.isinf(most)),
+        weights=weights,
+        cache=shape,
+        stages=made,
+        weights_bytes=weights.total,
+        cache_fixed_bytes_per_request=shape.fixed,
+        cache_bytes_per_token=shape.per_token,
         cache_bytes_per_request=request,
-        cache_bytes=cache,
+        cache_bytes=formulas.load_cache_bytes(request, concurrency),
+        device_weights_bytes=_most([stage.weights_bytes for stage in made], needs),
+        device_cache_bytes=_most(held, needs),
         memory_needed_bytes=needed,
         memory_usable_bytes=memory,
         memory_free_bytes=memory - needed,
         fits=needed <= memory,
-        max_concurrency=formulas.max_concurrency(*room, request),
-        max_context_tokens=formulas.max_context(*room, concurrency, *shape),
-        weights_read_bytes=weights_read,
-        weights_read_s=formulas.read_seconds(weights_read, bandwidth),
-        cache_read_s=formulas.read_seconds(cache, bandwidth),
+        max_concurrency=parallel.max_concurrency(layout, made, memory, context),
+        max_context_tokens=parallel.max_context(layout, made, memory, concurrency),
+        experts_read=_experts_read(model, concurrency),
+        weights_read_bytes=read,
+        cache_read_bytes=cache_read,
+        weights_read_s=formulas.read_seconds(read, bandwidth),
+        cache_read_s=formulas.read_seconds(cache_read, bandwidth),
         decode_step_s=step,
         tokens_per_s_per_request=formulas.tokens_per_second(step),
         tokens_per_s_total=formulas.tokens_per_second(step, concurrency),
-        crossover_context_tokens=formulas.crossover_context(weights_read, concurrency, *shape),
+        crossover_context_tokens=formulas.crossover_context(read, requests, fixed, grows, windows),
         reading_bandwidth_bytes_per_s=formulas.bandwidth_for_step(
-            weights_read, cache, 1 / READING_TOKENS_PER_S
+            read, cache_read, 1 / READING_TOKENS_PER_S
         ),
         attention_flops=attention,
         projection_flops=projection,
         prefill_flops=projection + attention,
+        prefill_peak_flops=together,
+        prefill_read_bytes=prompt_read,
         prefill_s=prefill,
         ttft_s=formulas.time_to_first_token_seconds(prefill, prompt_read_s),
     )
+
+
+def weights_of(model: Model, stored: str) -> Weights:
+    """A model's weights in a format; the size of its published file where that is the format."""
+    return weight_bytes(
+        model.parameters,
+        presets.weight_format(stored),
+        embedding_parameters=model.embedding_parameters,
+        head_parameters=model.head_parameters,
+        expert_parameters=model.expert_parameters,
+        vision_parameters=model.vision_parameters,
+        file_bytes=model.file_bytes if stored == model.dtype else None,
+    )
+
+
+def _request_bytes(shape, context):
+    grown = shape.per_token * context
+    grown = grown + sum(
+        each * formulas.cached_tokens(context, most) for each, most in shape.windowed
+    )
+    return formulas.request_cache_bytes(shape.fixed, 1, grown)
+
+
+def _experts_read(model, tokens):
+    if not model.experts:
+        return 0.0
+    return formulas.experts_covered(model.experts, model.experts_per_token, tokens) / model.experts
+
+
+def _most(values, needs):
+    """The value at the stage that needs most; stages after the first only where there are some."""
+    if len(values) == 1:
+        return values[0]
+    values, needs = (np.stack(np.broadcast_arrays(*each)) for each in (values, needs))
+    return np.take_along_axis(values, needs.argmax(axis=0)[None], axis=0)[0]

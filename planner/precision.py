@@ -53,7 +53,7 @@ class CacheFormat:
 
 @dataclass(frozen=True)
 class Weights:
-    """Bytes of the weights by kind of matrix. The four kinds add up to the total.
+    """Bytes of the weights by kind of matrix. The five kinds add up to the total.
 
     `measured`: the total is the size of the real file; the kinds are then the estimate's, scaled to
     it. `estimate` is what the format gives, in either case.
@@ -63,6 +63,7 @@ class Weights:
     experts: float
     embedding: float
     head: float
+    vision: float
     total: float
     estimate: float
     measured: bool
@@ -85,25 +86,29 @@ def weight_bytes(
     embedding_parameters=0,
     head_parameters=0,
     expert_parameters=0,
+    vision_parameters=0,
     file_bytes=None,
 ) -> Weights:
     """Bytes of a model's weights in a format; numbers or arrays that broadcast.
 
-    parameters: all of them, the three parts included. embedding_parameters: the input embedding
+    parameters: all of them, the parts included. embedding_parameters: the input embedding
     where it is a matrix of its own, else 0. head_parameters: the output head, also where it is tied
-    to the embedding. expert_parameters: all routed experts of all layers. file_bytes: size of the
+    to the embedding. expert_parameters: all routed experts of all layers. vision_parameters: what
+    reads pictures, stored like the layers. file_bytes: size of the
     real checkpoint in this very format, where known; it wins over the estimate, since files hold
     what a parameter count does not show (draft layers, a second copy of a tied head, norms at 32
     bits). Raises ValueError where the parts are more than the whole.
     """
-    body = parameters - embedding_parameters - head_parameters - expert_parameters
+    parts = (embedding_parameters, head_parameters, expert_parameters, vision_parameters)
+    body = parameters - sum(parts)
     if np.any(np.less(body, 0)):
-        raise ValueError("embedding, head and experts hold more parameters than the whole model")
+        raise ValueError("the parts hold more parameters than the whole model")
     parts = {
         "body": stored_bytes(body, weight_format.body_bits),
         "experts": stored_bytes(expert_parameters, weight_format.expert_bits),
         "embedding": stored_bytes(embedding_parameters, weight_format.embedding_bits),
         "head": stored_bytes(head_parameters, weight_format.head_bits),
+        "vision": stored_bytes(vision_parameters, weight_format.body_bits),
     }
     estimate = sum(parts.values())
     if file_bytes is None:

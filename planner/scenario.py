@@ -165,7 +165,11 @@ def _divisible(values, notices):
     if not wrong:
         return {}
     able = parallel.layouts(model, layout.devices) or (parallel.ONE_DEVICE,)
-    used = min(able, key=lambda each: abs(each.tensor - layout.tensor) + abs(each.data - layout.data))
+    used = min(
+        able, key=lambda each: abs(each.tensor - layout.tensor) + abs(each.data - layout.data)
+    )
     words = f"tp {used.tensor}, pp {used.pipeline}, dp {used.data}, ep {used.expert}"
-    notices.extend(Notice(SHORT[each.name], f"{each.text} Used instead: {words}.") for each in wrong)
+    notices.extend(
+        Notice(SHORT[each.name], f"{each.text} Used instead: {words}.") for each in wrong
+    )
     return {"tp": used.tensor, "pp": used.pipeline, "dp": used.data, "ep": used.expert}
