@@ -31,7 +31,9 @@ def models() -> dict[str, Model]:
 def model(choice: str) -> Model:
     """A preset by its id, or the model that a notation states. ValueError where it is neither."""
     if isinstance(choice, str) and choice.startswith(PREFIX):
-        return model_from_text(choice)
+        found = model_from_text(choice)
+        weight_format(found.dtype)
+        return found
     return _known(models(), choice)
 
 

@@ -43,10 +43,10 @@ FIND = {
 
 @dataclass(frozen=True)
 class Scenario:
-    """One complete set of inputs. What is left out gets its default, a device's numbers its own.
+    """One complete set of inputs. What is left out gets its default; a device its own numbers.
 
     model: the id of a preset, or a model's notation (`notation.model_to_text`). weights: the format
-    they are stored in, by default the model's own. cache_k, cache_v: the formats of keys and values.
+    they are stored in, by default the model's own. cache_k, cache_v: those of keys and values.
     device, and how many: tp tensor-parallel devices in each of pp pipeline stages and dp
     data-parallel groups, experts dealt out over ep. concurrency: requests decoding at once, on all
     devices together. context: tokens of each request, prompt and generated so far. Of each device:

@@ -4,13 +4,11 @@ The text is exact: numbers are written with all their digits, so that whoever ty
 calculator gets the figure on the page (a test does just that).
 """
 
+import math
 from dataclasses import dataclass
 
-import numpy as np
-
-from planner import words
+from planner import parallel, presets, words
 from planner.accelerator import GB
-from planner.model import FP16_BYTES
 from planner.plan import READING_TOKENS_PER_S, TERA, Plan
 
 
@@ -29,146 +27,240 @@ def exact(value: float) -> str:
     """A number with all its digits and no more, thousands separated."""
     if float(value).is_integer():
         return f"{value:,.0f}"
-    return f"{value:,.12f}".rstrip("0")
+    return f"{value:,.15g}" if abs(value) >= 1e-4 else f"{value:.20f}".rstrip("0")
+
+
+def gb(count: float) -> str:
+    """Bytes as exact decimal GB."""
+    return f"{exact(count / GB)} GB"
 
 
 def arithmetic(plan: Plan) -> list[Worked]:
     """Every equation behind the plan's figures, in the order in which they build on each other."""
-    return [*_memory(plan), *_decode(plan), *_prefill(plan)]
+    return [*_weights(plan), *_cache(plan), *_memory(plan), *_decode(plan), *_prefill(plan)]
 
 
-def _group_bytes(group):
+def _weights(plan):
+    stored, total = presets.weight_format(plan.scenario.weights), plan.weights_bytes
+    if plan.weights.measured:
+        text = f"{exact(total)} bytes"
+        yield Worked(
+            "Weights, the size of the published files", "W", text, words.data(total), total
+        )
+        return
+    model = plan.model
+    parts = {
+        stored.body_bits: model.parameters
+        - model.embedding_parameters
+        - model.head_parameters
+        - model.expert_parameters
+    }
+    for count, bits in (
+        (model.expert_parameters, stored.expert_bits),
+        (model.embedding_parameters, stored.embedding_bits),
+        (model.head_parameters, stored.head_bits),
+    ):
+        parts[bits] = parts.get(bits, 0) + count
+    text = " + ".join(
+        f"{exact(count / 1e9)} billion × {exact(bits)} bits / 8"
+        for bits, count in parts.items()
+        if count
+    )
+    yield Worked("Weights", "Σ P · bits / 8", text, words.data(total), total)
+
+
+def _layer_bytes(plan, group):
+    """One group's bytes for a stored token, as a sum of products."""
+    scenario = plan.scenario
+    key, value = (presets.cache_format(each).bytes for each in (scenario.cache_k, scenario.cache_v))
     head = f"{group.layers} layers × {group.kv_heads} heads"
-    if group.key_dim == group.value_dim:
-        return f"2 × {head} × {group.key_dim} × {FP16_BYTES} bytes"
-    return f"{head} × ({group.key_dim} + {group.value_dim}) × {FP16_BYTES} bytes"
+    if group.key_dim == group.value_dim and key == value:
+        text = f"2 × {head} × {group.key_dim} × {exact(key)} bytes"
+    elif group.value_dim:
+        parts = f"{group.key_dim} × {exact(key)} bytes + {group.value_dim} × {exact(value)} bytes"
+        text = f"{head} × ({parts})"
+    else:  # a latent is stored once, for keys and values together
+        text = f"{head} × {group.key_dim} × {exact(key)} bytes"
+    index = f"{group.layers} layers × {group.index_bytes} bytes" if group.index_bytes else ""
+    return text, index
 
 
-def _memory(plan):
-    weights, request = plan.weights_bytes / GB, plan.cache_bytes_per_request / GB
-    usable, context = plan.memory_usable_bytes / GB, plan.context_tokens
-    cache, requests = plan.cache_bytes / GB, plan.concurrency
-    yield Worked(
-        "Weights",
-        "P · b",
-        f"{exact(plan.model.parameters / 1e9)} billion × {FP16_BYTES} bytes",
-        words.data(plan.weights_bytes),
-        plan.weights_bytes,
-    )
-    yield Worked(
-        "Cache for one token",
-        "2 · L · H_kv · d_h · b",
-        " + ".join(_group_bytes(group) for group in plan.model.groups),
-        f"{exact(plan.cache_bytes_per_token)} bytes",
-        plan.cache_bytes_per_token,
-    )
+def _cache(plan):
+    groups = [group for group in plan.model.groups if group.kv_heads]
+    growing, windowed = [], []
+    for group in groups:
+        text, index = _layer_bytes(plan, group)
+        if group.stride > 1:
+            growing.append(f"({text}{f' + {index}' if index else ''}) / {group.stride}")
+        elif group.window is None:
+            growing += [text, index]
+        if group.window:
+            windowed.append(text if group.stride > 1 else " + ".join(filter(None, (text, index))))
+    growing = [text for text in growing if text]
+    if growing:
+        yield Worked(
+            "Cache for one token",
+            "2 · L · H_kv · d_h · b",
+            " + ".join(growing),
+            f"{exact(plan.cache_bytes_per_token)} bytes",
+            plan.cache_bytes_per_token,
+        )
+    for text, (each, most) in zip(windowed, plan.cache.windowed, strict=True):
+        yield Worked(
+            f"Cache for one token in layers that keep {most:,} tokens",
+            "2 · L · H_kv · d_h · b",
+            text,
+            f"{exact(each)} bytes",
+            each,
+        )
+    states = [
+        f"{group.layers} layers × {group.state_bytes:,} bytes"
+        for group in plan.model.groups
+        if group.state_bytes
+    ]
+    if states:
+        yield Worked(
+            "State of one request in recurrent layers, whatever its context",
+            "Σ L · s",
+            " + ".join(states),
+            words.data(plan.cache_fixed_bytes_per_request),
+            plan.cache_fixed_bytes_per_request,
+        )
+    context, request = f"{plan.context_tokens:,}", plan.cache_bytes_per_request
+    parts = [
+        f"{exact(plan.cache.fixed)} bytes" if plan.cache.fixed else "",
+        f"{exact(plan.cache.per_token)} bytes × {context} tokens" if plan.cache.per_token else "",
+        *(f"{exact(p)} bytes × min({context}, {w:,}) tokens" for p, w in plan.cache.windowed),
+    ]
     yield Worked(
         "Cache of one request",
-        "bytes per token · n",
-        f"{exact(plan.cache_bytes_per_token)} bytes × {context:,} tokens",
-        words.data(plan.cache_bytes_per_request),
-        plan.cache_bytes_per_request,
+        "Σ bytes per token · n",
+        " + ".join(part for part in parts if part) or "0 bytes",
+        words.data(request),
+        request,
     )
     yield Worked(
         "Cache of all requests",
         "C = c · B",
-        f"{exact(request)} GB × {requests:,} requests",
+        f"{gb(request)} × {plan.concurrency:,} requests",
         words.data(plan.cache_bytes),
         plan.cache_bytes,
     )
+
+
+def _memory(plan):
+    needed = plan.memory_needed_bytes
+    where = " on the fullest device" if plan.scenario.layout.devices > 1 else ""
     yield Worked(
-        "Memory needed",
+        f"Memory needed{where}",
         "W + C",
-        f"{exact(weights)} GB + {exact(cache)} GB",
-        words.data(plan.memory_needed_bytes),
-        plan.memory_needed_bytes,
+        f"{gb(plan.device_weights_bytes)} + {gb(plan.device_cache_bytes)}",
+        words.data(needed),
+        needed,
     )
-    if plan.memory_usable_bytes < plan.weights_bytes:
-        return
-    if np.isfinite(plan.max_concurrency):
+    if len(plan.stages) > 1 or plan.memory_usable_bytes < plan.device_weights_bytes:
+        return  # the smallest over the stages of a pipeline is no one line
+    (stage,) = plan.stages
+    layout = plan.scenario.layout
+    room = f"({gb(plan.memory_usable_bytes)} − {gb(stage.weights_bytes)})"
+    request = stage.request_bytes(plan.context_tokens)
+    groups = f"{layout.data} × " if layout.data > 1 else ""
+    if math.isfinite(plan.max_concurrency):
         yield Worked(
             "Most requests of this context",
             "⌊(M − W) / c⌋",
-            f"⌊({exact(usable)} GB − {exact(weights)} GB) / {exact(request)} GB⌋",
+            f"{groups}⌊{room} / {gb(request)}⌋",
             words.whole(plan.max_concurrency),
             plan.max_concurrency,
         )
-    if np.isfinite(plan.max_context_tokens):
-        token = exact(plan.cache_bytes_per_token / GB)
+    grows = sum(
+        p for p, w in zip(stage.bytes_per_token, stage.windows, strict=True) if math.isinf(w)
+    )
+    full = [
+        (p, w)
+        for p, w in zip(stage.bytes_per_token, stage.windows, strict=True)
+        if math.isfinite(w)
+    ]
+    longest = plan.max_context_tokens
+    if grows and all(longest >= w for _, w in full):
+        requests = parallel.requests_per_group(plan.concurrency, layout.data)
+        fixed = stage.fixed_bytes + sum(p * w for p, w in full)
+        less = f" − {gb(fixed)}" if fixed else ""
         yield Worked(
             "Longest context of these requests",
-            "⌊(M − W) / B / bytes per token⌋",
-            f"⌊({exact(usable)} GB − {exact(weights)} GB) / {requests:,} / {token} GB⌋",
-            words.whole(plan.max_context_tokens),
-            plan.max_context_tokens,
+            "⌊((M − W) / B − fixed) / bytes per token⌋",
+            f"⌊({room} / {exact(requests)}{less}) / {gb(grows)}⌋",
+            words.whole(longest),
+            longest,
         )
 
 
 def _decode(plan):
-    read, cache = exact(plan.weights_read_bytes / GB), exact(plan.cache_bytes / GB)
+    if plan.model.experts:
+        model = plan.model
+        yield Worked(
+            "Experts that a step reads, of all",
+            "1 − (1 − k / E) ^ B",
+            f"1 − (1 − {model.experts_per_token} / {model.experts}) ^ {plan.concurrency:,}",
+            f"{words.significant(100 * plan.experts_read)} %",
+            plan.experts_read,
+        )
+    read, cache = gb(plan.weights_read_bytes), gb(plan.cache_read_bytes)
     bandwidth = exact(plan.bandwidth_bytes_per_s / GB)
     step = plan.decode_step_s
     yield Worked(
         "Time per token",
         "(W + C) / BW",
-        f"({read} GB + {cache} GB) / {bandwidth} GB/s",
+        f"({read} + {cache}) / {bandwidth} GB/s",
         words.duration(step),
         step,
     )
     yield Worked(
         "What one user sees",
         "BW / (W + C)",
-        f"{bandwidth} GB/s / ({read} GB + {cache} GB)",
+        f"{bandwidth} GB/s / ({read} + {cache})",
         words.rate(plan.tokens_per_s_per_request),
         plan.tokens_per_s_per_request,
     )
     yield Worked(
         "All requests together",
         "B · BW / (W + C)",
-        f"{plan.concurrency:,} × {bandwidth} GB/s / ({read} GB + {cache} GB)",
+        f"{plan.concurrency:,} × {bandwidth} GB/s / ({read} + {cache})",
         words.rate(plan.tokens_per_s_total),
         plan.tokens_per_s_total,
     )
     yield Worked(
         f"Bandwidth for {READING_TOKENS_PER_S} tokens/s each, the pace of a fast reader",
         "(W + C) / TPOT",
-        f"({read} GB + {cache} GB) × {READING_TOKENS_PER_S}/s",
+        f"({read} + {cache}) × {READING_TOKENS_PER_S}/s",
         f"{words.significant(plan.reading_bandwidth_bytes_per_s / GB)} GB/s",
         plan.reading_bandwidth_bytes_per_s,
     )
-    if np.isfinite(plan.crossover_context_tokens):
-        token = exact(plan.cache_bytes_per_token / GB)
-        yield Worked(
-            "Context at which the caches take as long to read as the weights",
-            "⌊W / B / bytes per token⌋",
-            f"⌊{read} GB / {plan.concurrency:,} / {token} GB⌋",
-            f"{words.whole(plan.crossover_context_tokens)} tokens",
-            plan.crossover_context_tokens,
-        )
 
 
 def _prefill(plan):
-    context = plan.context_tokens
-    active = exact(plan.model.active_parameters / 1e9)
+    context = f"{plan.context_tokens:,}"
     yield Worked(
         "Work of the weights on the prompt",
         "2 · P · n",
-        f"2 × {active} billion × {context:,} tokens",
+        f"2 × {exact(plan.model.active_parameters / 1e9)} billion × {context} tokens",
         f"{words.significant(plan.projection_flops / TERA)} TFLOP",
         plan.projection_flops,
     )
     yield Worked(
         "Work of attention on the prompt",
-        "2 · L · H · 2 · d_h · n (n + 1) / 2",
+        "Σ 2 · L · H · (d_q + d_v) · pairs",
         " + ".join(
-            f"2 × {g.layers} layers × {g.query_heads} heads × ({g.key_dim} + {g.value_dim}) "
-            f"× {context:,} × ({context:,} + 1) / 2"
+            f"2 × {g.layers} layers × {g.query_heads} heads × ({g.query_dim} + {g.output_dim}) "
+            f"× {_pairs(g, plan.context_tokens)}"
             for g in plan.model.groups
-        ),
+            if g.query_heads and g.query_dim + g.output_dim
+        )
+        or "0",
         f"{words.significant(plan.attention_flops / TERA)} TFLOP",
         plan.attention_flops,
     )
-    peak = exact(plan.peak_flops / TERA)
+    peak = exact(plan.prefill_peak_flops / TERA)
     weights, attention = plan.projection_flops / TERA, plan.attention_flops / TERA
     work = f"({exact(weights)} TFLOP + {exact(attention)} TFLOP)"
     yield Worked(
@@ -178,11 +270,25 @@ def _prefill(plan):
         words.duration(plan.prefill_s),
         plan.prefill_s,
     )
-    read, bandwidth = exact(plan.weights_read_bytes / GB), exact(plan.bandwidth_bytes_per_s / GB)
+    bandwidth = exact(plan.bandwidth_bytes_per_s / GB)
     yield Worked(
         "First token",
         "max(prefill, W / BW)",
-        f"max({work} / {peak} TFLOP/s, {read} GB / {bandwidth} GB/s)",
+        f"max({work} / {peak} TFLOP/s, {gb(plan.prefill_read_bytes)} / {bandwidth} GB/s)",
         words.duration(plan.ttft_s),
         plan.ttft_s,
     )
+
+
+def _pairs(group, tokens):
+    """Query-key pairs as the equation for them reads; the triangle where no window cuts it."""
+    triangle = f"{tokens:,} × ({tokens:,} + 1) / 2"
+    if group.stride > 1:
+        near = _window_pairs(group.window, tokens) if group.window else "0"
+        return f"({near} + {triangle} / {group.stride})"
+    return triangle if group.window is None else _window_pairs(group.window, tokens)
+
+
+def _window_pairs(window, tokens):
+    seen = f"{min(window, tokens):,}"
+    return f"({seen} × {tokens:,} − {seen} × ({seen} − 1) / 2)"

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-FLOORS = ["formulas", "accelerator", "model", "presets", "scenario", "plan", "words", "worked",
-          "sweep", "charts", "pages"]  # fmt: skip
+FLOORS = ["formulas", "accelerator", "model", "notation", "precision", "parallel", "engine",
+          "architectures", "config", "hub", "presets", "logs", "reconcile", "link", "scenario",
+          "plan", "words", "worked", "sweep", "lesson", "charts", "pages"]  # fmt: skip
 # The lowest module that may import each library; NumPy and the standard library are free to all.
 FIRST = {"pandas": "sweep", "altair": "charts", "streamlit": "pages"}
 FILES = sorted((ROOT / "planner").rglob("*.py"))

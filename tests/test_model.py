@@ -237,7 +237,7 @@ def models(draw):
         draft_layers=draw(number("draft_layers")),
         max_context=draw(st.none() | number("max_context")),
         file_bytes=draw(st.none() | number("file_bytes")),
-        dtype=draw(st.from_regex(r"[a-z0-9_-]{1,20}", fullmatch=True)),
+        dtype=draw(st.sampled_from(list(presets.weight_formats()))),
         **parts,
     )
 

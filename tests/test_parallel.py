@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner import formulas
+from planner.model import LayerGroup
 from planner.parallel import (
     ONE_DEVICE,
     DeviceMemory,
@@ -29,24 +30,6 @@ from planner.precision import Weights
 
 
 @dataclass(frozen=True)
-class Group:
-    """What of a group of layers is looked at."""
-
-    layers: int
-    query_heads: int
-    kv_heads: int
-    key_dim: int
-    value_dim: int
-    window: int | None = None
-    state_bytes: int = 0
-    index_bytes: int = 0
-
-    @property
-    def span(self):
-        return float("inf") if self.window is None else self.window
-
-
-@dataclass(frozen=True)
 class Shape:
     groups: tuple
     experts: int = 0
@@ -54,11 +37,11 @@ class Shape:
 
 def weigh(body=0.0, experts=0.0, embedding=0.0, head=0.0):
     total = body + experts + embedding + head
-    return Weights(body, experts, embedding, head, total, total, False)
+    return Weights(body, experts, embedding, head, 0.0, total, total, False)
 
 
-LLAMA_70B = Shape((Group(80, 64, 8, 128, 128),))
-KIMI_K2 = Shape((Group(61, 64, 1, 576, 0),), experts=384)
+LLAMA_70B = Shape((LayerGroup(80, 64, 8, 128, 128),))
+KIMI_K2 = Shape((LayerGroup(61, 64, 1, 576, 0),), experts=384)
 LLAMA_70B_WEIGHTS = weigh(body=136.9e9, embedding=2.1e9, head=2.1e9)
 
 
@@ -90,7 +73,7 @@ def test_past_the_key_value_heads_the_cache_is_stored_again():
 
 def test_a_recurrent_state_is_cut_by_heads_and_does_not_grow():
     state = 48 * 128 * 128 * 4
-    hybrid = (Group(48, 48, 0, 0, 0, state_bytes=state), Group(16, 24, 4, 256, 256))
+    hybrid = (LayerGroup(48, 48, 0, 0, 0, state_bytes=state), LayerGroup(16, 24, 4, 256, 256))
     (stage,) = stages(Layout(tensor=8), hybrid, weigh(body=1.0))
     assert stage.fixed_bytes == 48 * state / 8
     assert stage.request_bytes(1) - stage.request_bytes(0) == 16 * 1 * 512 * 2
@@ -99,13 +82,13 @@ def test_a_recurrent_state_is_cut_by_heads_and_does_not_grow():
 
 
 def test_indexer_keys_are_whole_on_every_device():
-    layers = (Group(61, 128, 1, 576, 0, index_bytes=132),)
+    layers = (LayerGroup(61, 128, 1, 576, 0, index_bytes=132),)
     (stage,) = stages(Layout(tensor=8), layers, weigh(body=1.0))
     assert stage.request_bytes(1) == 61 * (1152 + 132)
 
 
 def test_a_window_caps_its_layers_on_each_device_too():
-    gemma = (Group(52, 32, 16, 128, 128, window=1024), Group(10, 32, 16, 128, 128))
+    gemma = (LayerGroup(52, 32, 16, 128, 128, window=1024), LayerGroup(10, 32, 16, 128, 128))
     (stage,) = stages(Layout(tensor=4), gemma, weigh(body=1.0))
     assert stage.request_bytes(131_072) == 4 * 512 * (52 * 1024 + 10 * 131_072)
 
@@ -240,7 +223,7 @@ def cases(draw):
     heads = draw(st.sampled_from([8, 16, 24, 32, 64]))
     kv_heads = st.sampled_from([each for each in (1, 2, 4, 8, heads) if heads % each == 0])
     groups = tuple(
-        Group(
+        LayerGroup(
             layers=draw(st.integers(1, 40)),
             query_heads=heads,
             kv_heads=draw(kv_heads),
@@ -311,7 +294,7 @@ def test_groups_hold_every_request(concurrency, data):
         ),
         (
             Layout(pipeline=8),
-            Shape((Group(4, 32, 8, 128, 128),)),
+            Shape((LayerGroup(4, 32, 8, 128, 128),)),
             8,
             Refusal("pipeline", "4 layers cannot fill 8 stages; pipeline can be 1 to 4."),
         ),
@@ -339,7 +322,7 @@ def test_groups_hold_every_request(concurrency, data):
         ),
         (
             Layout(tensor=3, pipeline=3),
-            Shape((Group(6, 6, 6, 64, 64),)),
+            Shape((LayerGroup(6, 6, 6, 64, 64),)),
             4,
             Refusal(
                 "devices",
@@ -375,7 +358,7 @@ def test_sizes_that_cannot_be_are_refused_with_those_that_can(layout, model, dev
 
 
 def test_recurrent_layers_without_heads_do_not_bind_tensor():
-    hybrid = Shape((Group(48, 0, 0, 0, 0, state_bytes=10), Group(16, 24, 4, 256, 256)))
+    hybrid = Shape((LayerGroup(48, 0, 0, 0, 0, state_bytes=10), LayerGroup(16, 24, 4, 256, 256)))
     assert refusals(Layout(tensor=8), hybrid, 8) == ()
 
 

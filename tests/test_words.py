@@ -75,7 +75,7 @@ def test_the_verdict_where_the_weights_alone_are_too_much():
     assert detail.startswith("The weights alone need 14.0 GB")
 
 
-@given(scenarios)
+@given(scenarios())
 def test_every_way_out_that_the_verdict_names_does_fit(scenario):
     result = plan(scenario)
     if not result.fits and result.weights_bytes <= result.memory_usable_bytes:
