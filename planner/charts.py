@@ -24,6 +24,7 @@ MUTED = {False: "#666B75", True: "#A6ABB5"}
 PAPER = {False: "#FFFFFF", True: "#181715"}
 OUTLINE = "#8A8F98"
 HEIGHT = 240
+MEMORY_PARTS = ["weights", "cache", "free", "does not fit"]
 
 CONTEXT_TICKS = [2**power for power in (7, 9, 11, 13, 15, 17, 20)]
 CONCURRENCY_TICKS = [1, 4, 16, 64, 256, 1024, 4096]
@@ -47,11 +48,11 @@ def _hover():
     return alt.Tooltip("sentence:N", title=" ")
 
 
-def _bars(most, unit, parts, dark, mark_at=None):
-    """Horizontal bars, one a variant, made of segments; and, where given, a line across."""
+def _bars(most, unit, parts, dark, marked=False, count=2):
+    """Horizontal bars, one a variant, made of segments; where marked, a line across."""
     bars = (
         _named("rows")
-        .mark_bar(size=34, strokeWidth=1, stroke=OUTLINE)
+        .mark_bar(size=min(34, 70 / count), strokeWidth=1 if count <= 8 else 0, stroke=OUTLINE)
         .encode(
             x=alt.X("start:Q", title=unit, scale=alt.Scale(domain=[0, most], nice=False)).axis(
                 tickCount=6, format="~s" if most >= 1e5 else ",~r"
@@ -71,7 +72,7 @@ def _bars(most, unit, parts, dark, mark_at=None):
             tooltip=[_hover()],
         )
     )
-    if mark_at is None:
+    if not marked:
         return bars.properties(height=HEIGHT)
     line = _named("mark").mark_rule(color=INK[dark], strokeWidth=2, aria=False)
     words = _named("mark").mark_text(color=INK[dark], dy=-6, fontWeight="bold", aria=False)
@@ -83,7 +84,12 @@ def _bars(most, unit, parts, dark, mark_at=None):
 
 def memory(most, dark):
     """Weights, cache and free space of each variant against the capacity. Data: rows, mark."""
-    return _bars(most, "Memory (GB)", ["weights", "cache", "free", "does not fit"], dark, "mark")
+    return _bars(most, "Memory (GB)", MEMORY_PARTS, dark, marked=True)
+
+
+def devices(most, count, dark):
+    """Weights and cache on each of so many devices. Data: rows, mark."""
+    return _bars(most, "Memory (GB)", MEMORY_PARTS, dark, marked=True, count=count)
 
 
 def step(most, dark):
@@ -201,4 +207,19 @@ def fit(dark):
         + _lines(x, y, dark).encode(tooltip=[_hover()], order="concurrency:Q")
         + _ends(x, y, dark)
         + _point(x, y, dark)
+    ).properties(height=HEIGHT)
+
+
+def experts(most, dark):
+    """Weights that a step reads, over the concurrency. Data: rows, point."""
+    x = (
+        alt.X("concurrency:Q", title="Concurrency (requests)")
+        .scale(type="log", base=2, domain=[1, 4096], nice=False)
+        .axis(values=CONCURRENCY_TICKS, grid=False)
+    )
+    y = alt.Y("read:Q", title="Weights read in a step (GB)").scale(domain=[0, most], nice=False)
+    line = _named("rows").mark_line(color=COLOURS["weights"], strokeWidth=2)
+    hover = _named("rows").mark_point(size=120, opacity=0, aria=False)
+    return (
+        line.encode(x=x, y=y) + hover.encode(x=x, y=y, tooltip=[_hover()]) + _point(x, y, dark)
     ).properties(height=HEIGHT)

@@ -19,6 +19,7 @@ vocabulary, as vLLM and SGLang do; latent (MLA) caches and indexer keys are whol
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -268,6 +269,7 @@ def refusals(layout, model, devices):
     return tuple(found)
 
 
+@lru_cache(maxsize=512)
 def layouts(model, devices):
     """Every layout of so many devices that divides, most tensor parallelism first."""
     return tuple(

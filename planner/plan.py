@@ -217,5 +217,6 @@ def _most(values, needs):
     """The value at the stage that needs most; stages after the first only where there are some."""
     if len(values) == 1:
         return values[0]
-    values, needs = (np.stack(np.broadcast_arrays(*each)) for each in (values, needs))
+    both = np.broadcast_arrays(*values, *needs)
+    values, needs = np.stack(both[: len(values)]), np.stack(both[len(values) :])
     return np.take_along_axis(values, needs.argmax(axis=0)[None], axis=0)[0]

@@ -1,12 +1,12 @@
 """Plans over a range, as tidy pandas frames: what each chart draws and the table behind it."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
-from planner import words
+from planner import parallel, presets, words
 from planner.accelerator import GB
 from planner.plan import Plan, plan
 from planner.scenario import NUMBERS, Scenario
@@ -70,23 +70,30 @@ def memory(pair: dict[str, Plan]) -> Drawing:
     for label, each in pair.items():
         usable, needed = each.memory_usable_bytes, each.memory_needed_bytes
         sentence = (
-            f"{label}: {words.data(each.weights_bytes)} weights + {words.data(each.cache_bytes)} "
-            f"cache = {words.data(needed)} of {words.data(usable)} "
+            f"{label}: {words.data(each.device_weights_bytes)} weights + "
+            f"{words.data(each.device_cache_bytes)} cache = "
+            f"{words.data(needed)} of {words.data(usable)} "
             f"({words.gib(needed)} of {words.gib(usable)})"
         )
         sentences.append(sentence)
-        edges = (0, each.weights_bytes, needed)
-        for part, start, end in zip(("weights", "cache"), edges, edges[1:], strict=False):
-            if min(end, usable) > start:
-                parts.append((label, part, start / GB, min(end, usable) / GB, sentence))
-            if end > usable:
-                parts.append((label, "does not fit", max(start, usable) / GB, end / GB, sentence))
-        if each.fits:
-            parts.append((label, "free", needed / GB, usable / GB, sentence))
+        parts += _segments(label, each.device_weights_bytes, needed, usable, sentence)
     usable = own_of(pair).memory_usable_bytes
     mark = pd.DataFrame({"at": [usable / GB], "label": [words.data(usable)]})
     text = "Memory at this load. " + ". ".join(sentences) + "."
     return _bars(parts, "GB", text, mark=mark)
+
+
+def _segments(label, weights, needed, usable, sentence):
+    """A bar's parts in GB: weights and cache as far as they fit, what does not, what is free."""
+    parts, edges = [], (0, weights, needed)
+    for part, start, end in zip(("weights", "cache"), edges, edges[1:], strict=False):
+        if min(end, usable) > start:
+            parts.append((label, part, start / GB, min(end, usable) / GB, sentence))
+        if end > usable:
+            parts.append((label, "does not fit", max(start, usable) / GB, end / GB, sentence))
+    if needed <= usable:
+        parts.append((label, "free", needed / GB, usable / GB, sentence))
+    return parts
 
 
 def step(pair: dict[str, Plan]) -> Drawing:
@@ -102,6 +109,59 @@ def step(pair: dict[str, Plan]) -> Drawing:
         ]
     text = "What a decode step is made of. " + ". ".join(sentences) + "."
     return _bars(parts, "ms", text)
+
+
+def devices(own: Plan) -> Drawing:
+    """One bar a device in GB: its weights and the cache of its requests."""
+    usable = own.memory_usable_bytes
+    held = parallel.device_memory(
+        own.scenario.layout, own.stages, own.concurrency, own.context_tokens
+    )
+    parts = []
+    for each in held:
+        needed = each.weights_bytes + each.cache_bytes
+        label = f"device {each.device + 1}"
+        sentence = (
+            f"{label}, stage {each.stage + 1}, group {each.group + 1}: "
+            f"{words.data(each.weights_bytes)} weights + {words.data(each.cache_bytes)} cache of "
+            f"{words.requests(each.requests)}"
+        )
+        parts += _segments(label, each.weights_bytes, needed, usable, sentence)
+    mark = pd.DataFrame({"at": [usable / GB], "label": [words.data(usable)]})
+    most = max(own.memory_needed_bytes, usable)
+    text = f"Memory on each of {len(held)} devices. The fullest needs {words.data(most)}."
+    drawing = _bars(parts, "GB", text, mark=mark)
+    return replace(drawing, bounds=(*drawing.bounds, len(held)))
+
+
+def experts(scenario: Scenario) -> Drawing:
+    """What a step reads of a mixture of experts over the concurrency, in GB, on all devices."""
+    whole = replace(scenario, tp=1, pp=1, dp=1, ep=1)
+
+    def sentence(count, read, share):
+        share = words.significant(100 * share)
+        return f"{words.requests(count)} read {words.data(read)}, {share} % of the experts"
+
+    swept, now = plan(whole, concurrency=CONCURRENCIES), plan(whole)
+    read = swept.weights_read_bytes
+    rows = pd.DataFrame(
+        {
+            "concurrency": CONCURRENCIES,
+            "read": read / GB,
+            "sentence": [
+                sentence(*each)
+                for each in zip(CONCURRENCIES, read, swept.experts_read, strict=True)
+            ],
+        }
+    )
+    here = sentence(now.concurrency, now.weights_read_bytes, now.experts_read)
+    where = {"concurrency": now.concurrency, "read": now.weights_read_bytes / GB}
+    return Drawing(
+        {"rows": rows, "point": _point(here, words.data(now.weights_read_bytes), **where)},
+        (ceiling(now.weights_bytes / GB),),
+        {"concurrency": "concurrency (requests)", "read": "weights read in a step (GB)"},
+        f"Weights that a step reads, over the concurrency. {here}.",
+    )
 
 
 def _bars(parts, unit, alt, **frames):
@@ -247,3 +307,24 @@ def _ends(rows, shown, x, y):
         side = ("right", -8) if left else ("left", 8)
         ends.append((label, rows[x][at], rows[y][at], *side))
     return pd.DataFrame(ends, columns=["variant", x, y, "align", "shift"])
+
+
+def layers(own: Plan) -> pd.DataFrame:
+    """The model's groups of layers, and what each keeps of one request at this precision."""
+    scenario = own.scenario
+    widths = [presets.cache_format(each).bytes for each in (scenario.cache_k, scenario.cache_v)]
+    rows = [
+        {
+            "layers": group.layers,
+            "kind": group.kind,
+            "query heads": group.query_heads,
+            "KV heads": group.kv_heads,
+            "key width": group.key_dim,
+            "value width": group.value_dim,
+            "window (tokens)": group.window,
+            "bytes per token": group.bytes_per_token(*widths),
+            "fixed bytes": group.fixed_bytes,
+        }
+        for group in own.model.groups
+    ]
+    return pd.DataFrame(rows).astype({"window (tokens)": "Int64"})

@@ -1,11 +1,17 @@
 """Numbers and results in words, as the page, the charts and the report show them."""
 
 import math
+from dataclasses import replace
 
+from planner import parallel, presets
 from planner.accelerator import GIB
 from planner.plan import Plan
+from planner.plan import plan as plan_of
+from planner.scenario import Scenario, device_numbers
 
 MORE = "∞"
+EIGHT_BIT = presets.cache_format("fp8")
+DEVICE_COUNTS = (2, 4, 8, 16, 32, 64)
 
 
 def significant(value: float, digits: int = 3) -> str:
@@ -71,8 +77,41 @@ def short_tokens(tokens: float) -> str:
 
 def variant(model) -> str:
     """A model's attention as a chart labels it: GQA, 8 KV heads."""
-    heads = {group.kv_heads for group in model.groups}
-    return f"{model.attention}, {max(heads)} KV heads"
+    heads = sorted({group.kv_heads for group in model.groups if group.kv_heads})
+    if model.attention == "MLA":
+        return "MLA, one latent"
+    if not heads:
+        return "recurrent, no KV heads"
+    count = f"{heads[0]}" if len(heads) == 1 else f"{heads[0]}–{heads[-1]}"
+    return f"{model.attention}, {count} KV head{'' if count == '1' else 's'}"
+
+
+def devices(plan: Plan) -> str:
+    """The device and how many, and whether its numbers were changed."""
+    scenario = plan.scenario
+    numbers = {name: getattr(scenario, name) for name in device_numbers(scenario.device)}
+    changed = "" if numbers == device_numbers(scenario.device) else " (changed)"
+    count = scenario.layout.devices
+    return f"{f'{count} × ' if count > 1 else ''}{scenario.the_device.name}{changed}"
+
+
+def precision(scenario) -> str:
+    """The formats in use, in short."""
+    keys, values = scenario.cache_k, scenario.cache_v
+    cache = keys if keys == values else f"{keys}/{values}"
+    return f"weights {scenario.weights}, cache {cache}"
+
+
+def layout(found: parallel.Layout) -> str:
+    """How a model lies on its devices, in short."""
+    parts = {
+        "tensor": found.tensor,
+        "pipeline": found.pipeline,
+        "data": found.data,
+        "expert": found.expert,
+    }
+    named = [f"{name} {ways}" for name, ways in parts.items() if ways > 1]
+    return ", ".join(named) or "one device"
 
 
 def inputs(plan: Plan) -> str:
@@ -80,31 +119,54 @@ def inputs(plan: Plan) -> str:
     scenario = plan.scenario
     load = f"{requests(scenario.concurrency)} × {whole(scenario.context)} tokens"
     device = f"{scenario.memory:,} GB at {scenario.bandwidth:,} GB/s, {scenario.peak:,} TFLOP/s"
-    return f"{plan.model.name} · {load} · {scenario.the_device.name}: {device}"
+    each = " each" if scenario.layout.devices > 1 else ""
+    parts = [plan.model.name, load, f"{devices(plan)}: {device}{each}", precision(scenario)]
+    return " · ".join([*parts, layout(scenario.layout)] if each else parts)
+
+
+def model_sentence(model) -> str:
+    """What a model is, in its numbers: parameters, layers, and the three numbers of its cache."""
+    shape = model.cache_shape()
+    experts = ""
+    if model.experts:
+        active = f"{significant(model.active_parameters / 1e9)} billion active"
+        experts = f" ({active}; {model.experts_per_token} of {model.experts} experts a token)"
+    parts = [f"**{whole(shape.per_token)} bytes per token**"]
+    parts += [f"{whole(each)} bytes per token until {whole(most)}" for each, most in shape.windowed]
+    parts += [f"{data(shape.fixed)} fixed"] if shape.fixed else []
+    return (
+        f"{significant(model.parameters / 1e9)} billion parameters{experts}, "
+        f"{model.layers} layers. Cache of one request at 16 bits: {', '.join(parts)}."
+    )
 
 
 def figures(plan: Plan) -> list[tuple[str, str, str]]:
     """The headline figures: name, value, and what it is."""
+    stored = presets.weight_format(plan.scenario.weights)
+    many = plan.scenario.layout.devices > 1
+    together = " On all devices together." if many else ""
+    tokens = f"{whole(plan.cache_bytes_per_token)} bytes that one more token adds to one request"
+    windowed = "".join(
+        f", and {whole(each)} bytes until {whole(most)} tokens"
+        for each, most in plan.cache.windowed
+    )
+    fixed = f"; {data(plan.cache.fixed)} whatever the context" if plan.cache.fixed else ""
     return [
         (
             "Weights",
             data(plan.weights_bytes),
-            f"{gib(plan.weights_bytes)}. Every parameter at 16 bits, read once for each token.",
+            f"{gib(plan.weights_bytes)}, {plan.weights.basis}: {stored.name}.{together}",
         ),
         (
             "Cache",
             data(plan.cache_bytes),
-            f"{gib(plan.cache_bytes)}. Keys and values of all past tokens of all requests.",
+            f"{gib(plan.cache_bytes)}. Keys and values of all past tokens, all requests.{together}",
         ),
-        (
-            "Cache per token",
-            data(plan.cache_bytes_per_token),
-            f"{whole(plan.cache_bytes_per_token)} bytes that one more token adds to one request.",
-        ),
+        ("Cache per token", data(plan.cache_bytes_per_token), f"{tokens}{windowed}{fixed}."),
         (
             "Time per token",
             duration(plan.decode_step_s),
-            "Reading all weights and every cache once, at full bandwidth. The least it can be.",
+            "Reading the weights and every cache once, at full bandwidth. The least it can be.",
         ),
         (
             "First token",
@@ -123,9 +185,10 @@ LEFT_OUT = """
 - This is the **ideal engine**: full bandwidth, full peak, nothing reserved. Over 1,673 published
   measurements the ideal time per token was about half of the measured one (median error 48 %; 38 %
   with the fastest engines).
-- Weights and cache are stored at 16 bits, and nothing is shared between requests.
-- One device, and all requests have the same context. With some hundred requests at once, computing
-  may take longer than reading; that is not in the time per token.
+- All requests have the same context, and nothing is shared between them. With some hundred requests
+  at once, computing may take longer than reading; that is not in the time per token.
+- Several devices: what they send each other takes no time here, and the stages of a pipeline wait
+  for one another. Experts are taken to be chosen evenly, which reads the most of them.
 - Memory that an engine takes for itself (activations, graphs, fragments) is not counted.
 """
 
@@ -137,24 +200,45 @@ def verdict(plan: Plan) -> tuple[str, str]:
     """
     scenario = plan.scenario
     tokens = f"{whole(scenario.context)} tokens"
+    count = scenario.layout.devices
+    where = f" on each of {count} devices" if count > 1 else ""
     if plan.fits:
         each = "it" if scenario.concurrency == 1 else "each"
         return (
-            f"Fits, with {data(plan.memory_free_bytes)} to spare.",
+            f"Fits, with {data(plan.memory_free_bytes)} to spare{where}.",
             f"Up to {requests(plan.max_concurrency)} of {tokens}; with "
             f"{whole(scenario.concurrency)}, {each} sees {rate(plan.tokens_per_s_per_request)}.",
         )
-    missing = f"Does not fit: {data(-plan.memory_free_bytes)} too much."
-    more = f"{data(plan.memory_needed_bytes)} of memory"
-    if plan.weights_bytes > plan.memory_usable_bytes:
-        load = f"with {requests(scenario.concurrency)} of {tokens}"
-        return (
-            missing,
-            f"The weights alone need {data(plan.weights_bytes)}; {load} it takes {more}.",
-        )
-    ways = [more]
+    missing = f"Does not fit: {data(-plan.memory_free_bytes)} too much{where}."
+    more = f"{data(plan.memory_needed_bytes)} of memory{where}"
+    ways = [f"{n} devices" for n in [more_devices(scenario)] if n]
+    if plan.device_weights_bytes > plan.memory_usable_bytes:
+        need = f"The weights alone need {data(plan.device_weights_bytes)}{where}."
+        return missing, f"{need} It would fit with {', or '.join([*ways, more])}."
+    if plan_of(with_small_cache(scenario)).fits:
+        ways.insert(0, "an 8-bit cache")
     if plan.max_context_tokens >= 1:
         ways.insert(0, f"{whole(plan.max_context_tokens)} tokens each")
     if plan.max_concurrency >= 1:
         ways.insert(0, requests(plan.max_concurrency))
-    return missing, f"It would fit with {', or '.join(ways)}."
+    return missing, f"It would fit with {', or '.join([*ways, more])}."
+
+
+def with_small_cache(scenario: Scenario) -> Scenario:
+    """The scenario with keys and values at 8 bits, or as small as they are already."""
+    small = {}
+    for name in ("cache_k", "cache_v"):
+        wide = presets.cache_format(getattr(scenario, name)).bits > EIGHT_BIT.bits
+        small[name] = EIGHT_BIT.id if wide else getattr(scenario, name)
+    return replace(scenario, **small)
+
+
+def more_devices(scenario: Scenario) -> int:
+    """The fewest devices, more than now and a power of two, on which it fits; 0 where none do."""
+    for count in DEVICE_COUNTS:
+        if count > scenario.layout.devices:
+            for each in parallel.layouts(scenario.the_model, count)[:1]:
+                words = {"tp": each.tensor, "pp": each.pipeline, "dp": each.data, "ep": each.expert}
+                if plan_of(replace(scenario, **words)).fits:
+                    return count
+    return 0

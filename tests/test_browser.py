@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 
 from planner import Scenario, decode, encode, plan, words
 from tests.browser import idle
+from tests.test_page import LLAMA
 from tests.test_scenario import BAD_LINKS
 
 pytestmark = pytest.mark.browser
@@ -228,3 +229,37 @@ def test_only_this_machine_is_asked(open_page):
     assert [
         url for url in asked if not re.match(r"(https?|wss?)://127\.0\.0\.1|data:|blob:", url)
     ] == []
+
+
+def test_a_pasted_config_is_used_and_its_link_reopens_it(open_page):
+    page = open_page("concurrency=4")
+    page.get_by_role("button", name="Another model…").click()
+    page.get_by_role("radio", name="config.json").click()
+    page.get_by_label("What to call it").fill("Mine <b>&</b>")
+    page.get_by_label("Paste a config.json").fill(LLAMA)
+    page.get_by_label("Paste a config.json").press("Control+Enter")
+    page.get_by_role("button", name="Read", exact=True).click()
+    expect(page.get_by_text("32,768 bytes per token")).to_be_visible()
+    page.get_by_role("button", name="Use this model").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    idle(page)
+    scenario, notices = decode(query_of(page))
+    assert notices == ()
+    assert scenario.the_model.name == "Mine <b>&</b>"
+    assert figures(page) == shown(scenario)
+    other = open_page(query_of(page))
+    assert figures(other) == figures(page)
+    assert drawn(other) == drawn(page)
+
+
+def test_a_name_in_a_link_fetches_nothing(app, chromium):
+    context = chromium.new_context()
+    page = context.new_page()
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    name = "~21~5bx~5d~28http~3a~2f~2fz.example~2fa.png~29"  # ![x](http://z.example/a.png)
+    page.goto(f"{app}/?model=m1~32q32k8d128~p7000000000~{name}")
+    idle(page)
+    assert page.locator("h1").inner_text() == "Fits, with 48.8 GB to spare."
+    assert not [url for url in asked if "z.example" in url]
+    context.close()

@@ -1,12 +1,14 @@
 """The Plan page without a browser: it shows the plan's own numbers and survives any link."""
 
+import json
 from urllib.parse import parse_qsl
 
 import pyarrow as pa
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from planner import Scenario, plan, presets, words
+from planner import Scenario, encode, plan, presets, words
+from planner.parallel import Layout
 from tests.browser import ROOT
 from tests.test_scenario import BAD_LINKS
 
@@ -118,3 +120,143 @@ def test_what_is_folded_opens(key):
     assert len(page.markdown) > before
     if key == "numbers":
         assert len(page.dataframe) == 4
+
+
+LLAMA = json.dumps(
+    {
+        "model_type": "llama",
+        "hidden_size": 2048,
+        "num_hidden_layers": 16,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 8,
+        "intermediate_size": 8192,
+        "vocab_size": 128256,
+        "head_dim": 64,
+        "tie_word_embeddings": True,
+    }
+)
+
+
+def asked(way):
+    """The dialog for another model, by itself, at one of its ways."""
+
+    def script():
+        import streamlit as st
+
+        from planner import Scenario
+        from planner.pages import model_dialog
+
+        st.session_state.setdefault("scenario", Scenario("gemma-3-27b", concurrency=4))
+        model_dialog.ask()
+
+    page = AppTest.from_function(script, default_timeout=30).run()
+    return page.segmented_control[0].set_value(way).run()
+
+
+def click(page, label):
+    next(button for button in page.button if button.label == label).click().run()
+
+
+def test_a_pasted_config_becomes_the_model_and_travels_in_the_link():
+    page = asked("config.json")
+    page.text_area(key="config-text").set_value(LLAMA)
+    page.text_input(key="config-name").set_value("Mine").run()
+    click(page, "Read")
+    assert any("32,768 bytes per token" in each.value for each in page.markdown)
+    click(page, "Use this model")
+    assert not page.exception
+    scenario = page.session_state.scenario
+    assert scenario.the_model.name == "Mine"
+    assert scenario.concurrency == 4
+    again = opened(encode(scenario))
+    assert not again.text
+    assert figures(again)["Cache per token"] == "32.8 kB"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{", "not JSON"),
+        ("[1, 2]", "not an object"),
+        ('{"model_type": "martian"}', "“martian” is not known"),
+        ('{"model_type": "llama"}', "hidden_size"),
+    ],
+)
+def test_a_config_that_cannot_be_read_is_refused_with_its_reason(text, why):
+    page = asked("config.json")
+    page.text_area(key="config-text").set_value(text).run()
+    click(page, "Read")
+    assert not page.exception
+    assert any(why in each.value for each in page.text), [each.value for each in page.text]
+
+
+def test_a_model_that_cannot_be_looked_up_says_why(monkeypatch):
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    page = asked("Model id")
+    page.text_input(key="hub-id").set_value("org/name").run()
+    click(page, "Look up")
+    assert not page.exception
+    assert page.text[0].value.endswith(".")
+
+
+def test_a_model_by_hand_starts_from_the_one_shown():
+    page = asked("By hand")
+    page.number_input(key="hand-parameters").set_value(30.0).run()
+    click(page, "Use this model")
+    assert not page.exception
+    model = page.session_state.scenario.the_model
+    assert model.name == "My model"
+    assert model.parameters == 30e9
+    assert model.cache_shape() == presets.model("gemma-3-27b").cache_shape()
+
+
+def test_a_model_by_hand_that_cannot_be_says_why():
+    page = asked("By hand")
+    page.number_input(key="hand-experts_per_token").set_value(5).run()
+    click(page, "Use this model")
+    assert not page.exception
+    assert "experts_per_token is more than there are experts" in page.text[0].value
+
+
+def test_a_model_s_name_from_a_link_stays_text():
+    page = opened("model=m1~32q32k8d128~p7000000000~~21~5bx~5d~28http~3a~2f~2fz.example~2fa.png~29")
+    assert not page.exception
+    assert page.session_state.scenario.the_model.name == "![x](http://z.example/a.png)"
+    assert all("![x]" not in each.value for each in [*page.markdown, *page.caption])
+
+
+def test_precision_and_devices_change_the_plan():
+    page = opened("model=llama-3.1-70b&device=h100-sxm&concurrency=64")
+
+    def choose(box, key, value):
+        page.session_state[box] = True
+        page.run()
+        page.selectbox(key=key).set_value(value)
+        page.session_state[box] = True
+        page.run()
+        assert not page.exception
+        return page.session_state.scenario
+
+    assert choose("precision", "weights", "fp8").weights == "fp8"
+    scenario = choose("precision", "cache_k", "q8_0")
+    assert (scenario.cache_k, scenario.cache_v) == ("q8_0", "fp16")
+    assert choose("devices-box", "devices", 8).layout == Layout(tensor=8)
+    pipeline = Layout(tensor=4, pipeline=2)
+    assert choose("devices-box", "layout", pipeline).layout == pipeline
+    assert len(page.get("vega_lite_chart")) == 5
+    # A model that these sizes do not divide is met with ones that do, and with a reason.
+    page.selectbox(key="model").set_value("phi-4").run()
+    scenario = page.session_state.scenario
+    assert scenario.the_model.id == "phi-4"
+    assert scenario.layout.devices == 8
+    assert not page.exception
+
+
+@pytest.mark.parametrize("model", presets.models(), ids=str)
+def test_every_model_s_page_is_whole(model):
+    page = opened(f"model={model}&device=b200-sxm")
+    assert not page.exception
+    assert not page.text
+    page.session_state["model-box"] = page.session_state["arithmetic"] = True
+    page.run()
+    assert not page.exception

@@ -2,13 +2,14 @@
 
 import math
 import re
+from dataclasses import fields
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import Scenario, plan, presets, words, worked
+from planner import Plan, Scenario, plan, presets, words, worked
 from planner.parallel import ONE_DEVICE, layouts
 from planner.scenario import NUMBERS
 
@@ -65,16 +66,16 @@ def test_lesson_rates():
         assert words.rate(result.tokens_per_s_per_request) == f"{rate} tokens/s"
 
 
-def test_an_array_is_the_same_plan_many_times():
-    scenario = Scenario(concurrency=7)
-    contexts = np.array([128, 1000, 8192, 2**20])
-    together = plan(scenario, context=contexts)
-    for at, context in enumerate(contexts):
-        alone = plan(Scenario(concurrency=7, context=int(context)))
-        assert together.decode_step_s[at] == alone.decode_step_s
-        assert together.prefill_s[at] == alone.prefill_s
-        assert together.max_concurrency[at] == alone.max_concurrency
-        assert together.fits[at] == alone.fits
+@given(scenarios(), st.sampled_from(["concurrency", "context", "memory", "bandwidth", "peak"]))
+def test_an_array_is_the_same_plan_many_times(scenario, name):
+    values = np.array([getattr(scenario, name), 130, 3777])
+    together = plan(scenario, **{name: values})
+    for at, value in enumerate(values):
+        alone = plan(scenario, **{name: value})
+        for field in fields(Plan):
+            one, all_ = getattr(alone, field.name), getattr(together, field.name)
+            if isinstance(one, (int, float, np.generic)):
+                assert np.broadcast_to(all_, values.shape)[at] == pytest.approx(one), field.name
 
 
 def test_a_word_that_is_no_input_is_refused():

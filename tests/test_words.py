@@ -1,12 +1,13 @@
 """Numbers in words, and the sentence that answers."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import Scenario, plan, words
+from planner import Scenario, plan, presets, words
 from tests.test_plan import scenarios
 
 
@@ -66,7 +67,10 @@ def test_the_verdict_that_fits():
 def test_the_verdict_that_does_not_fit_says_what_would():
     answer, detail = words.verdict(plan(Scenario(model="lesson-7b-mha")))
     assert answer == "Does not fit: 2.72 GB too much."
-    assert detail == "It would fit with 15 requests, or 7,867 tokens each, or 82.7 GB of memory."
+    assert detail == (
+        "It would fit with 15 requests, or 7,867 tokens each, or an 8-bit cache, or 2 devices, "
+        "or 82.7 GB of memory."
+    )
 
 
 def test_the_verdict_where_the_weights_alone_are_too_much():
@@ -83,3 +87,31 @@ def test_every_way_out_that_the_verdict_names_does_fit(scenario):
             assert plan(scenario, concurrency=result.max_concurrency).fits
         if result.max_context_tokens >= 1:
             assert plan(scenario, context=result.max_context_tokens).fits
+
+
+def test_a_verdict_over_several_devices_says_so():
+    scenario = Scenario("llama-3.1-70b", device="h100-sxm", concurrency=64)
+    assert words.verdict(plan(scenario)) == (
+        "Does not fit: 228 GB too much.",
+        "The weights alone need 141 GB. It would fit with 4 devices, or 313 GB of memory.",
+    )
+    answer, _ = words.verdict(plan(replace(scenario, tp=4)))
+    # By hand: 84.933 − 141.107 / 4 − 64 · 8192 · 327,680 / 4 / 10⁹ = 84.933 − 35.277 − 42.950.
+    assert answer == "Fits, with 6.71 GB to spare on each of 4 devices."
+
+
+def test_the_devices_that_a_verdict_asks_for_are_enough_and_no_more_than_needed():
+    scenario = Scenario("llama-3.1-70b", device="h100-sxm", concurrency=64)
+    assert words.more_devices(scenario) == 4
+    assert not plan(replace(scenario, tp=2)).fits
+    assert plan(replace(scenario, tp=4)).fits
+    assert words.more_devices(replace(scenario, context=2**20, concurrency=4096)) == 0
+
+
+@pytest.mark.parametrize(
+    ("model", "label"),
+    [("lesson-7b-mha", "MHA, 32 KV heads"), ("santacoder-1.1b", "MQA, 1 KV head"),
+     ("deepseek-v3", "MLA, one latent"), ("gemma-4-31b", "GQA, 4–16 KV heads")],
+)  # fmt: skip
+def test_variants(model, label):
+    assert words.variant(presets.model(model)) == label

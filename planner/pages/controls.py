@@ -4,14 +4,16 @@ The scenario lives in the session; a control shows it and, when moved, replaces 
 read when a page is entered (a link, a reload, Back) and written after every change.
 """
 
-from dataclasses import replace
+import re
+from contextlib import contextmanager
 from html import escape
 from pathlib import Path
 
 import streamlit as st
 
-from planner import presets
-from planner.scenario import NUMBERS, Notice, Scenario, decode, device_numbers, encode
+from planner import charts, parallel, presets, words
+from planner.link import Notice
+from planner.scenario import NUMBERS, Scenario, as_link, decode, device_numbers, encode
 
 HERE = Path(__file__).parent
 EMBED = ("embed", "embed_options")  # Streamlit's own parameters
@@ -67,37 +69,77 @@ def scenario() -> tuple[Scenario, tuple[Notice, ...]]:
 
 
 def change(**values):
-    """Replace inputs of the scenario; what the link had wrong is settled by it."""
+    """Replace inputs of the scenario, as a link that says so would."""
     state = st.session_state
-    state.scenario = replace(state.scenario, **values)
-    state.notices = ()
+    changed = {**as_link(state.scenario), **{name: str(value) for name, value in values.items()}}
+    state.scenario, state.notices = decode({name: [value] for name, value in changed.items()})
+
+
+def _choose(label, name, rows, shown, chosen=None, **options):
+    """A select box for one named input of the scenario; `chosen` says what else it changes."""
+    st.session_state[name] = getattr(st.session_state.scenario, name)
+
+    def changed():
+        value = st.session_state[name]
+        change(**{name: value, **(chosen(value) if chosen else {})})
+
+    st.selectbox(label, rows, format_func=shown, key=name, on_change=changed, **options)
 
 
 def model():
-    """Choose a model."""
+    """Choose a model; its weights are then stored as they were published."""
     rows = presets.models()
-    st.session_state.model = st.session_state.scenario.model
-    st.selectbox(
+    own = st.session_state.scenario.model
+    _choose(
         "Model",
-        list(rows),
-        format_func=lambda key: rows[key].name,
-        key="model",
-        on_change=lambda: change(model=st.session_state.model),
+        "model",
+        list(rows) if own in rows else [own, *rows],
+        lambda key: presets.model(key).name,
+        lambda key: {"weights": presets.model(key).dtype},
+        help="Type to search.",
     )
+
+
+def precision():
+    """Choose how weights, keys and values are stored."""
+    weights, caches = presets.weight_formats(), presets.cache_formats()
+    _choose("Weights", "weights", list(weights), lambda key: weights[key].name)
+    _choose("Keys", "cache_k", list(caches), lambda key: caches[key].name)
+    _choose("Values", "cache_v", list(caches), lambda key: caches[key].name)
+
+
+def devices():
+    """Choose how many devices, and how the model lies on them: only what divides is offered."""
+    state = st.session_state
+    now, owned = state.scenario.layout, state.scenario.the_model
+
+    def counted():
+        able = parallel.layouts(owned, state.devices)
+        change(**_layout(able[0])) if able else None
+
+    counts = [n for n in range(1, parallel.MOST_DEVICES + 1) if parallel.layouts(owned, n)]
+    state.devices, state.layout = now.devices, now
+    st.selectbox("Devices", counts, key="devices", on_change=counted)
+    if now.devices > 1:
+        st.selectbox(
+            "Layout",
+            parallel.layouts(owned, now.devices),
+            format_func=words.layout,
+            key="layout",
+            on_change=lambda: change(**_layout(state.layout)),
+            help="Tensor: every matrix is cut. Pipeline: layers are dealt out. Data: requests are. "
+            "Expert: whole experts are.",
+        )
+
+
+def _layout(each):
+    return {"tp": each.tensor, "pp": each.pipeline, "dp": each.data, "ep": each.expert}
 
 
 def device():
     """Choose a device; bandwidth, memory and peak follow and may be changed afterwards."""
     rows = presets.accelerators()
-
-    def chosen():
-        name = st.session_state.device
-        change(device=name, **device_numbers(name))
-
-    st.session_state.device = st.session_state.scenario.device
-    st.selectbox(
-        "Device", list(rows), format_func=lambda key: rows[key].name, key="device", on_change=chosen
-    )
+    _choose("Device", "device", list(rows), lambda key: rows[key].name, device_numbers)
 
 
 def number(name: str):
@@ -122,6 +164,32 @@ def number(name: str):
 def link():
     """Write the address bar and offer to copy it."""
     _link(key="link", data={"query": encode(st.session_state.scenario)})
+
+
+@contextmanager
+def folded(key: str, label: str):
+    """An expander whose content is worked out only while it is open; yields whether it is."""
+    box = st.expander(label, key=key, on_change="rerun")
+    with box:
+        yield box.open
+
+
+def show_drawings(drawings: dict):
+    """Charts by title, two a row: each a chart function and the drawing it shows."""
+    dark = st.context.theme.type == "dark"
+    places = [column for _ in range(0, len(drawings), 2) for column in st.columns(2, gap="large")]
+    for place, (title, (chart, drawing)) in zip(places, drawings.items(), strict=False):
+        with place.container(key=f"chart-{chart.__name__}"):
+            st.markdown(f"**{title}**")
+            spec = charts.prepared(chart, *drawing.bounds, dark)
+            st.vega_lite_chart(
+                spec={**spec, "datasets": drawing.frames}, key=chart.__name__, alt=drawing.alt
+            )
+
+
+def as_text(words: str) -> str:
+    """A text from outside as Markdown that shows it as it stands: no links, pictures or HTML."""
+    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", words)
 
 
 def show_notices(notices: tuple[Notice, ...]):

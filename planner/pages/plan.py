@@ -3,18 +3,27 @@
 import streamlit as st
 
 from planner import charts, sweep, words, worked
-from planner.pages import controls
+from planner.pages import controls, model_dialog
 
 scenario, notices = controls.scenario()
 
 with st.sidebar:
     controls.model()
+    if st.button("Another model…", type="tertiary", key="another"):
+        model_dialog.open_dialog()
     controls.number("concurrency")
     controls.number("context")
     controls.device()
     controls.number("bandwidth")
     controls.number("memory")
-    controls.number("peak")
+    with controls.folded("precision", "Precision") as open_:
+        if open_:
+            controls.precision()
+    with controls.folded("devices-box", "Devices") as open_:
+        if open_:
+            controls.number("peak")
+            controls.devices()
+    st.caption(f"{words.precision(scenario)} · {words.layout(scenario.layout)}")
     controls.link()
     controls.examples()
 
@@ -25,7 +34,7 @@ controls.show_notices(notices)
 answer, detail = words.verdict(own)
 st.title(answer, anchor=False)
 st.markdown(detail)
-st.caption(words.inputs(own))
+st.caption(controls.as_text(words.inputs(own)))
 
 with st.container(horizontal=True, key="figures", gap="small"):
     for label, value, explained in words.figures(own):
@@ -37,27 +46,27 @@ drawings = {
     "Where it fits": (charts.fit, sweep.fit(scenario, pair)),
     "What a step is made of": (charts.step, sweep.step(pair)),
 }
-dark = st.context.theme.type == "dark"
-places = [column for _ in range(2) for column in st.columns(2, gap="large")]
-for place, (title, (chart, drawing)) in zip(places, drawings.items(), strict=True):
-    with place.container(key=f"chart-{chart.__name__}"):
-        st.markdown(f"**{title}**")
-        spec = charts.prepared(chart, *drawing.bounds, dark)
-        st.vega_lite_chart(
-            spec={**spec, "datasets": drawing.frames}, key=chart.__name__, alt=drawing.alt
-        )
+if scenario.layout.devices > 1:
+    drawings["Memory on each device"] = (charts.devices, sweep.devices(own))
+if own.model.experts:
+    drawings["Experts read in a step"] = (charts.experts, sweep.experts(scenario))
+controls.show_drawings(drawings)
 
-arithmetic = st.expander("The arithmetic", key="arithmetic", on_change="rerun")
-if arithmetic.open:
-    with arithmetic:
+with controls.folded("model-box", "The model") as open_:
+    if open_:
+        st.markdown(words.model_sentence(own.model))
+        st.dataframe(sweep.layers(own), hide_index=True, key="layers-table")
+        st.caption(f"Source: {own.model.source or 'this link'}")
+
+with controls.folded("arithmetic", "The arithmetic") as open_:
+    if open_:
         for each in worked.arithmetic(own):
             st.markdown(
                 f"**{each.title}** = {each.symbols}  \n`{each.numbers}` = **{each.result}**"
             )
 
-numbers = st.expander("The numbers", key="numbers", on_change="rerun")
-if numbers.open:
-    with numbers:
+with controls.folded("numbers", "The numbers") as open_:
+    if open_:
         for title, (chart, drawing) in drawings.items():
             st.markdown(f"**{title}**")
             table = drawing.table()
@@ -71,6 +80,6 @@ if numbers.open:
                 on_click="ignore",
             )
 
-left_out = st.expander("What this leaves out", key="left-out", on_change="rerun")
-if left_out.open:
-    left_out.markdown(words.LEFT_OUT)
+with controls.folded("left-out", "What this leaves out") as open_:
+    if open_:
+        st.markdown(words.LEFT_OUT)

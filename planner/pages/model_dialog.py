@@ -1,0 +1,145 @@
+"""A model that is not in the list: by its id, from a config.json, or filled in by hand."""
+
+import pandas as pd
+import streamlit as st
+
+from planner import presets, words
+from planner.config import Refusal, read_config
+from planner.hub import HubError, fetch_config
+from planner.model import LayerGroup, Model
+from planner.notation import model_to_text
+from planner.pages import controls
+
+WAYS = ["Model id", "config.json", "By hand"]
+LAYER_COLUMNS = {
+    "layers": "Layers",
+    "query_heads": "Query heads",
+    "kv_heads": "KV heads",
+    "key_dim": "Key width",
+    "value_dim": "Value width",
+    "window": "Window (tokens)",
+    "state_bytes": "State (bytes)",
+}
+
+
+def ask():
+    """Ask for a model; what was understood is shown before it is used."""
+    way = st.segmented_control("How", WAYS, default=WAYS[0], label_visibility="collapsed")
+    if way == "By hand":
+        _by_hand()
+        return
+    if way == "Model id":
+        _by_id()
+    elif way == "config.json":
+        _by_config()
+    reading = st.session_state.get("reading")
+    if reading and reading[0] == way:
+        _show(reading[1])
+
+
+def _by_id():
+    name = st.text_input(
+        "Model id or its web address", placeholder="organisation/name", key="hub-id"
+    )
+    st.caption("Asks the Hugging Face Hub for the model's config.json and nothing else.")
+    if st.button("Look up", disabled=not name):
+        st.session_state.pop("reading", None)
+        try:
+            with st.spinner("Looking it up…"):
+                found = fetch_config(name)
+            _read(WAYS[0], found.config_text, name, found.weight_bytes)
+        except HubError as problem:
+            _say(str(problem))
+
+
+def _by_config():
+    name = st.text_input("What to call it", key="config-name", max_chars=60)
+    text = st.text_area("Paste a config.json", height=160, key="config-text")
+    file = st.file_uploader("or choose the file", type=["json"], max_upload_size=4)
+    if st.button("Read", disabled=not (text or file)):
+        st.session_state.pop("reading", None)
+        _read(WAYS[1], file.getvalue() if file else text, name, None)
+
+
+def _read(way, text, name, file_bytes):
+    try:
+        st.session_state.reading = way, read_config(text, name=name, file_bytes=file_bytes)
+    except Refusal as problem:
+        _say(f"{problem}")
+
+
+def _say(text):
+    with st.container(border=True, key="refusal"):
+        st.text(text)
+
+
+def _show(reading):
+    model = reading.model
+    st.text(model.name)
+    st.markdown(words.model_sentence(model))
+    for note in reading.notes:
+        st.text(f"Assumed: {note}")
+    with st.expander(f"Fields read: {len(reading.used)}, ignored: {len(reading.ignored)}"):
+        st.text("\n".join(f"{name} = {value}" for name, value in reading.used.items()))
+        st.text(f"Ignored: {', '.join(reading.ignored)}")
+    if st.button("Use this model", type="primary"):
+        _use(model)
+
+
+def _by_hand():
+    start = presets.model(st.session_state.scenario.model)
+    name = st.text_input("Name", value="My model", max_chars=60, key="hand-name")
+    st.caption(
+        "A row for each kind of layer. A window is the most tokens that a layer keeps; a recurrent "
+        "layer has a state and no KV heads. Latent attention is one KV head as wide as the latent, "
+        "and no value."
+    )
+    rows = pd.DataFrame([{key: getattr(g, key) for key in LAYER_COLUMNS} for g in start.groups])
+    edited = st.data_editor(
+        rows.rename(columns=LAYER_COLUMNS).astype("Int64"),
+        num_rows="dynamic",
+        hide_index=True,
+        key="layers",
+    )
+    numbers = {}
+    with st.container(horizontal=True):
+        for key, label, value in (
+            ("parameters", "Parameters (billions)", start.parameters / 1e9),
+            ("expert_parameters", "of these in experts", start.expert_parameters / 1e9),
+            ("experts", "Experts a layer", start.experts),
+            ("experts_per_token", "Experts a token", start.experts_per_token),
+        ):
+            numbers[key] = st.number_input(
+                label, value=value, min_value=type(value)(0), key=f"hand-{key}"
+            )
+    if st.button("Use this model", type="primary"):
+        try:
+            _use(_made(name, edited, numbers))
+        except ValueError as problem:
+            _say(f"This cannot be a model: {problem}.")
+
+
+def _made(name, edited, numbers):
+    """The model of the table's rows and the numbers under it; ValueError where it cannot be."""
+    groups = []
+    for row in edited.itertuples(index=False, name=None):
+        values = {
+            key: int(value)
+            for key, value in zip(LAYER_COLUMNS, row, strict=True)
+            if pd.notna(value)
+        }
+        if values:
+            blank = dict.fromkeys(("layers", "query_heads", "kv_heads", "key_dim", "value_dim"), 0)
+            groups.append(LayerGroup(**{**blank, **values}))
+    for key in ("parameters", "expert_parameters"):
+        numbers[key] = round(numbers[key] * 1e9)
+    return Model("by hand", name.strip(), tuple(groups), **numbers)
+
+
+def _use(model):
+    controls.change(model=model_to_text(model), weights=model.dtype)
+    st.session_state.pop("reading", None)
+    st.rerun()
+
+
+open_dialog = st.dialog("Another model", width="large")(ask)
