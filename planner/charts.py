@@ -24,6 +24,7 @@ MUTED = {False: "#666B75", True: "#A6ABB5"}
 PAPER = {False: "#FFFFFF", True: "#181715"}
 OUTLINE = "#8A8F98"
 HEIGHT = 240
+SIDE = {"align": "align", "dx": "shift", "dy": "lift"}
 MEMORY_PARTS = ["weights", "cache", "free", "does not fit"]
 
 CONTEXT_TICKS = [2**power for power in (7, 9, 11, 13, 15, 17, 20)]
@@ -55,7 +56,7 @@ def _bars(most, unit, parts, dark, marked=False, count=2):
         .mark_bar(size=min(34, 70 / count), strokeWidth=1 if count <= 8 else 0, stroke=OUTLINE)
         .encode(
             x=alt.X("start:Q", title=unit, scale=alt.Scale(domain=[0, most], nice=False)).axis(
-                tickCount=6, format="~s" if most >= 1e5 else ",~r"
+                tickCount=6, format=",~r"
             ),
             x2=alt.X2("end:Q"),
             y=alt.Y("variant:N", title=None, sort=None).axis(
@@ -66,7 +67,9 @@ def _bars(most, unit, parts, dark, marked=False, count=2):
             .legend(
                 orient="bottom",
                 symbolStrokeWidth=0,
+                symbolSize=70,
                 columnPadding=6,
+                labelFontSize=11,
                 values=[part for part in parts if part != "free"],
             ),
             tooltip=[_hover()],
@@ -82,19 +85,19 @@ def _bars(most, unit, parts, dark, marked=False, count=2):
     )
 
 
-def memory(most, dark):
+def memory(most, unit, dark):
     """Weights, cache and free space of each variant against the capacity. Data: rows, mark."""
-    return _bars(most, "Memory (GB)", MEMORY_PARTS, dark, marked=True)
+    return _bars(most, f"Memory ({unit})", MEMORY_PARTS, dark, marked=True)
 
 
-def devices(most, count, dark):
+def devices(most, unit, count, dark):
     """Weights and cache on each of so many devices. Data: rows, mark."""
-    return _bars(most, "Memory (GB)", MEMORY_PARTS, dark, marked=True, count=count)
+    return _bars(most, f"Memory ({unit})", MEMORY_PARTS, dark, marked=True, count=count)
 
 
-def step(most, dark):
+def step(most, unit, dark):
     """What a decode step is made of, for each variant. Data: rows."""
-    return _bars(most, "Time per token (ms)", ["weights", "cache"], dark)
+    return _bars(most, f"Time per token ({unit})", ["weights", "cache"], dark)
 
 
 def _context(name="context:Q"):
@@ -119,52 +122,47 @@ def _lines(x, y, dark):
     )
 
 
+def _words(name, text, dark, lift, **style):
+    """Words beside their place, on the side that their data says, with a halo to stay readable."""
+    style = {"align": alt.expr("datum.align"), "dx": alt.expr("datum.shift"), "dy": lift, **style}
+    base = _named(name).encode(text=text)
+    halo = base.mark_text(stroke=PAPER[dark], strokeWidth=4, opacity=0.7, aria=False, **style)
+    return halo, base.mark_text(color=INK[dark], aria=False, **style)
+
+
 def _point(x, y, dark):
     """The present state: a filled dot with its value beside it. Data: point."""
-    base = _named("point").encode(x=x, y=y, tooltip=[_hover()])
-    dot = base.mark_point(filled=True, size=110, color=INK[dark], opacity=1, clip=True)
-    style = {
-        "align": "right",
-        "dx": -10,
-        "dy": -10,
-        "fontWeight": "bold",
-        "clip": True,
-        "aria": False,
-    }
-    halo = base.mark_text(stroke=PAPER[dark], strokeWidth=4, opacity=0.7, **style)
-    label = base.mark_text(color=INK[dark], **style)
-    return halo.encode(text="label:N") + label.encode(text="label:N") + dot
+    dot = _named("point").mark_point(filled=True, size=110, color=INK[dark], opacity=1)
+    halo, label = _words("point", "label:N", dark, -10, fontWeight="bold")
+    return halo.encode(x=x, y=y) + label.encode(x=x, y=y) + dot.encode(x=x, y=y, tooltip=[_hover()])
 
 
 def _ends(x, y, dark):
     """Names beside the lines instead of a legend. Data: ends."""
-    side, shift = alt.expr("datum.align"), alt.expr("datum.shift")
-    return (
-        _named("ends")
-        .mark_text(align=side, dx=shift, color=INK[dark], aria=False)
-        .encode(x=x, y=y, text="variant:N")
-    )
+    halo, label = _words("ends", "variant:N", dark, -4)
+    return halo.encode(x=x, y=y) + label.encode(x=x, y=y)
 
 
 def _own():
     return _named("rows").transform_filter("datum.own")
 
 
-def latency(most, dark):
+def latency(most, unit, dark):
     """Decode step over context: areas of weights and cache, a line a variant, reading speeds.
 
     Data: rows, ends, point, speeds, full.
     """
     x = _context()
-    y = alt.Y("step:Q", title="Time per token (ms)").scale(domain=[0, most], nice=False)
+    y = alt.Y("step:Q", title=f"Time per token ({unit})").scale(domain=[0, most], nice=False)
     y = y.axis(tickCount=6)
     weights = _own().mark_area(color=COLOURS["weights"], opacity=0.55, clip=True, aria=False)
     cache = _own().mark_area(color=COLOURS["cache"], opacity=0.55, clip=True, aria=False)
     speeds = _named("speeds").encode(y=alt.Y("step:Q"))
     speed = speeds.mark_rule(color=MUTED[dark], strokeDash=[2, 3], clip=True, aria=False)
-    speed_name = speeds.mark_text(
-        align="left", dx=4, dy=-6, color=MUTED[dark], clip=True, aria=False
-    ).encode(x=alt.value(0), text="label:N")
+    speed_name = [
+        each.encode(x=alt.value(0), y=alt.Y("step:Q"))
+        for each in _words("speeds", "label:N", dark, -6)
+    ]
     red = COLOURS["does not fit"]
     full = _named("full").encode(x=x).mark_rule(color=red, aria=False)
     full_name = (
@@ -177,7 +175,8 @@ def latency(most, dark):
         weights.encode(x=x, y=alt.Y("weights:Q"))
         + cache.encode(x=x, y=y, y2=alt.Y2("weights:Q"))
         + speed
-        + speed_name
+        + speed_name[0]
+        + speed_name[1]
         + full
         + full_name
         + _lines(x, y, dark)
@@ -190,7 +189,7 @@ def latency(most, dark):
 def fit(dark):
     """Where a load fits: concurrency over context, the frontier of each variant.
 
-    Data: rows, ends, point.
+    Data: rows, ends, corners, point.
     """
     x = _context("line:Q")
     y = (
@@ -201,11 +200,14 @@ def fit(dark):
     area = {"aria": False, "orient": "horizontal"}
     inside = _own().mark_area(color=COLOURS["fits"], opacity=0.25, **area)
     outside = _own().mark_area(color=COLOURS["does not fit"], opacity=0.2, **area)
+    side = {name: alt.expr(f"datum.{of}") for name, of in SIDE.items()}
+    corner = _named("corners").mark_text(color=MUTED[dark], aria=False, **side)
     return (
         inside.encode(x=_context("edge:Q"), x2=alt.X2("least:Q"), y=y)
         + outside.encode(x=_context("edge:Q"), x2=alt.X2("greatest:Q"), y=y)
         + _lines(x, y, dark).encode(tooltip=[_hover()], order="concurrency:Q")
         + _ends(x, y, dark)
+        + corner.encode(x=x, y=y, text="label:N")
         + _point(x, y, dark)
     ).properties(height=HEIGHT)
 

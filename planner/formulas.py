@@ -36,6 +36,15 @@ def request_cache_bytes(fixed_bytes, bytes_per_token, tokens):
     return fixed_bytes + bytes_per_token * tokens
 
 
+def layered_cache_bytes(fixed_bytes, bytes_per_token, windows, context_tokens):
+    """Cache of one request in a model of several kinds of layers: fixed + Σ p_i · min(n, w_i).
+
+    `bytes_per_token` (p) and `windows` (w, ∞ for full attention) are sequences of equal length.
+    """
+    kinds = zip(bytes_per_token, windows, strict=True)
+    return fixed_bytes + sum(p * cached_tokens(context_tokens, w) for p, w in kinds)
+
+
 def load_cache_bytes(request_bytes, concurrency):
     """Cache of B requests; nothing is shared between them."""
     return request_bytes * concurrency
@@ -228,7 +237,7 @@ def max_context(memory_bytes, weight_bytes, concurrency, fixed_bytes, bytes_per_
         longest = np.maximum(longest, reach)
 
     def growth(tokens):
-        return sum(p * cached_tokens(tokens, w) for w, p in layers)
+        return layered_cache_bytes(0, bytes_per_token, windows, tokens)
 
     return _whole(longest, room, growth)
 

@@ -26,7 +26,12 @@ class Number:
     whole: bool = False
 
     def parse(self, text: str) -> float:
-        """The number that a text states, in bounds or not; ValueError where it states none."""
+        """The number that a text states, in bounds or not; ValueError where it states none.
+
+        Thousands may be separated as the page writes them (8,192); a decimal comma is refused.
+        """
+        if re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?", text.strip(), re.ASCII):
+            text = text.replace(",", "")
         if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text.strip(), re.ASCII):
             raise ValueError(f"“{shorten(text)}” is not a number")
         return float(text)
@@ -79,11 +84,12 @@ def collect(
     for name, value in pairs:
         if name not in known and name != "v":
             unknown[name] = None
-        elif name in given and given[name] != value:
+        elif name in given and given[name] != value.strip():
             text = f"Given more than once; the first, “{shorten(given[name])}”, is used."
-            notices.append(Notice(name, text))
+            if Notice(name, text) not in notices:
+                notices.append(Notice(name, text))
         else:
-            given[name] = value
+            given[name] = value.strip()
     if unknown:
         names = ", ".join(f"“{shorten(name)}”" for name in [*unknown][:NAMED_UNKNOWN])
         more = len(unknown) - NAMED_UNKNOWN

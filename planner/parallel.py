@@ -101,11 +101,9 @@ class Stage:
 
     def request_bytes(self, context_tokens):
         """Cache of one request on one device of this stage."""
-        grown = sum(
-            each * formulas.cached_tokens(context_tokens, window)
-            for each, window in zip(self.bytes_per_token, self.windows, strict=True)
+        return formulas.layered_cache_bytes(
+            self.fixed_bytes, self.bytes_per_token, self.windows, context_tokens
         )
-        return formulas.request_cache_bytes(self.fixed_bytes, 1, grown)
 
 
 def stages(layout, groups, weights, *, key_bytes=2, value_bytes=2, experts_read=1.0):

@@ -90,7 +90,8 @@ def plan(scenario: Scenario, *, model: Model | None = None, **varied) -> Plan:
         return varied.pop(name, getattr(scenario, name))
 
     concurrency, context = given("concurrency"), given("context")
-    bandwidth, memory = given("bandwidth") * GB, given("memory") * GB
+    # Whole bytes, so that a memory written as the bytes needed is not short by a rounding.
+    bandwidth, memory = given("bandwidth") * GB, np.round(given("memory") * GB)
     peak = given("peak") * TERA
     if varied:
         raise TypeError(f"not a number of a scenario: {', '.join(varied)}")
@@ -101,7 +102,10 @@ def plan(scenario: Scenario, *, model: Model | None = None, **varied) -> Plan:
         presets.cache_format(scenario.cache_v).bytes,
     )
     shape = model.cache_shape(*widths)
-    request = _request_bytes(shape, context)
+    stores = model.stores(*widths)
+    request = formulas.layered_cache_bytes(
+        shape.fixed, [each for each, _ in stores], [most for _, most in stores], context
+    )
 
     def stages(tokens):
         """What each device holds and, in one pass over so many tokens, reads."""
@@ -197,14 +201,6 @@ def weights_of(model: Model, stored: str) -> Weights:
         vision_parameters=model.vision_parameters,
         file_bytes=model.file_bytes if stored == model.dtype else None,
     )
-
-
-def _request_bytes(shape, context):
-    grown = shape.per_token * context
-    grown = grown + sum(
-        each * formulas.cached_tokens(context, most) for each, most in shape.windowed
-    )
-    return formulas.request_cache_bytes(shape.fixed, 1, grown)
 
 
 def _experts_read(model, tokens):

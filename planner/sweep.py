@@ -19,7 +19,10 @@ MOST = NUMBERS["concurrency"].maximum
 CONTEXTS = np.geomspace(SHORTEST, LONGEST, 53).round()  # four an octave
 CONCURRENCIES = np.unique(np.geomspace(1, MOST, 49).round())
 
-SLOWEST_READING_MS = 1e3 / min(READING_SPEEDS)
+SLOWEST_READING_S = 1 / min(READING_SPEEDS)
+# What an axis is written in, from the least value at which it is: 10,000 GB are 10 TB.
+MEMORY_UNITS = ((1e16, 1e15, "PB"), (1e13, 1e12, "TB"), (0, 1e9, "GB"))
+TIME_UNITS = ((36e3, 3600, "h"), (10, 1, "s"), (0, 1e-3, "ms"))
 LADDER = (1, 1.5, 2, 3, 4, 5, 6, 8, 10)
 
 
@@ -46,6 +49,12 @@ def ceiling(value: float) -> float:
     return next(step for step in LADDER if step * size >= value * 0.999999) * size
 
 
+def axis(most: float, units) -> tuple[float, float, str]:
+    """Where an axis ends that must hold a value, the size of its unit, and the unit."""
+    size, unit = next((size, unit) for least, size, unit in units if most >= least)
+    return ceiling(most / size), size, unit
+
+
 def variants(scenario: Scenario) -> dict[str, Plan]:
     """The plan and its counterpart by label, the one with the larger cache first."""
     own = plan(scenario)
@@ -65,7 +74,7 @@ def label_of(pair: dict[str, Plan]) -> str:
 
 
 def memory(pair: dict[str, Plan]) -> Drawing:
-    """One bar a variant in GB: weights, cache, what is beyond the memory, what stays free."""
+    """One bar a variant: weights, cache, what is beyond the memory, what stays free."""
     parts, sentences = [], []
     for label, each in pair.items():
         usable, needed = each.memory_usable_bytes, each.memory_needed_bytes
@@ -77,107 +86,111 @@ def memory(pair: dict[str, Plan]) -> Drawing:
         )
         sentences.append(sentence)
         parts += _segments(label, each.device_weights_bytes, needed, usable, sentence)
-    usable = own_of(pair).memory_usable_bytes
-    mark = pd.DataFrame({"at": [usable / GB], "label": [words.data(usable)]})
     text = "Memory at this load. " + ". ".join(sentences) + "."
-    return _bars(parts, "GB", text, mark=mark)
+    return _bars(parts, MEMORY_UNITS, text, mark=own_of(pair).memory_usable_bytes)
 
 
 def _segments(label, weights, needed, usable, sentence):
-    """A bar's parts in GB: weights and cache as far as they fit, what does not, what is free."""
+    """A bar's parts in bytes: weights and cache as far as they fit, what does not, what is free."""
     parts, edges = [], (0, weights, needed)
     for part, start, end in zip(("weights", "cache"), edges, edges[1:], strict=False):
         if min(end, usable) > start:
-            parts.append((label, part, start / GB, min(end, usable) / GB, sentence))
+            parts.append((label, part, start, min(end, usable), sentence))
         if end > usable:
-            parts.append((label, "does not fit", max(start, usable) / GB, end / GB, sentence))
+            parts.append((label, "does not fit", max(start, usable), end, sentence))
     if needed <= usable:
-        parts.append((label, "free", needed / GB, usable / GB, sentence))
+        parts.append((label, "free", needed, usable, sentence))
     return parts
 
 
 def step(pair: dict[str, Plan]) -> Drawing:
-    """One bar a variant in ms: reading the weights, reading the caches."""
+    """One bar a variant: reading the weights, reading the caches."""
     parts, sentences = [], []
     for label, each in pair.items():
         sentence = _step_sentence(label, each.decode_step_s, each.cache_share_of_step)
         sentences.append(sentence)
-        weights, end = each.weights_read_s * 1e3, each.decode_step_s * 1e3
+        weights = each.weights_read_s
         parts += [
-            (label, "weights", 0.0, weights, sentence),
-            (label, "cache", weights, end, sentence),
+            (label, "weights", 0, weights, sentence),
+            (label, "cache", weights, each.decode_step_s, sentence),
         ]
     text = "What a decode step is made of. " + ". ".join(sentences) + "."
-    return _bars(parts, "ms", text)
+    return _bars(parts, TIME_UNITS, text)
 
 
 def devices(own: Plan) -> Drawing:
-    """One bar a device in GB: its weights and the cache of its requests."""
+    """One bar a device: its weights and the cache of its requests."""
     usable = own.memory_usable_bytes
     held = parallel.device_memory(
         own.scenario.layout, own.stages, own.concurrency, own.context_tokens
     )
     parts = []
     for each in held:
-        needed = each.weights_bytes + each.cache_bytes
         label = f"device {each.device + 1}"
         sentence = (
             f"{label}, stage {each.stage + 1}, group {each.group + 1}: "
             f"{words.data(each.weights_bytes)} weights + {words.data(each.cache_bytes)} cache of "
             f"{words.requests(each.requests)}"
         )
+        needed = each.weights_bytes + each.cache_bytes
         parts += _segments(label, each.weights_bytes, needed, usable, sentence)
-    mark = pd.DataFrame({"at": [usable / GB], "label": [words.data(usable)]})
-    most = max(own.memory_needed_bytes, usable)
-    text = f"Memory on each of {len(held)} devices. The fullest needs {words.data(most)}."
-    drawing = _bars(parts, "GB", text, mark=mark)
+    needed = words.data(own.memory_needed_bytes)
+    text = f"Memory on each of {len(held)} devices. The fullest needs {needed}."
+    drawing = _bars(parts, MEMORY_UNITS, text, mark=usable)
     return replace(drawing, bounds=(*drawing.bounds, len(held)))
 
 
-def experts(scenario: Scenario) -> Drawing:
-    """What a step reads of a mixture of experts over the concurrency, in GB, on all devices."""
-    whole = replace(scenario, tp=1, pp=1, dp=1, ep=1)
-
-    def sentence(count, read, share):
-        share = words.significant(100 * share)
-        return f"{words.requests(count)} read {words.data(read)}, {share} % of the experts"
-
-    swept, now = plan(whole, concurrency=CONCURRENCIES), plan(whole)
-    read = swept.weights_read_bytes
-    rows = pd.DataFrame(
-        {
-            "concurrency": CONCURRENCIES,
-            "read": read / GB,
-            "sentence": [
-                sentence(*each)
-                for each in zip(CONCURRENCIES, read, swept.experts_read, strict=True)
-            ],
-        }
-    )
-    here = sentence(now.concurrency, now.weights_read_bytes, now.experts_read)
-    where = {"concurrency": now.concurrency, "read": now.weights_read_bytes / GB}
-    return Drawing(
-        {"rows": rows, "point": _point(here, words.data(now.weights_read_bytes), **where)},
-        (ceiling(now.weights_bytes / GB),),
-        {"concurrency": "concurrency (requests)", "read": "weights read in a step (GB)"},
-        f"Weights that a step reads, over the concurrency. {here}.",
-    )
-
-
-def _bars(parts, unit, alt, **frames):
+def _bars(parts, units, alt, mark=None):
+    """Bars of parts in SI units, drawn in the unit that suits the longest."""
     rows = pd.DataFrame(parts, columns=["variant", "part", "start", "end", "sentence"])
+    most, size, unit = axis(rows.end.max(), units)
+    rows = rows.assign(start=rows.start / size, end=rows.end / size)
     columns = {
         "variant": "variant",
         "part": "part",
         "start": f"from ({unit})",
         "end": f"to ({unit})",
     }
-    return Drawing({"rows": rows, **frames}, (ceiling(rows.end.max()),), columns, alt)
+    frames = {"rows": rows}
+    if mark is not None:
+        frames["mark"] = pd.DataFrame({"at": [mark / size], "label": [words.data(mark)]})
+    return Drawing(frames, (most, unit), columns, alt)
 
 
 def _step_sentence(label, seconds, cache_share):
     share = words.significant(100 * cache_share, 2)
     return f"{label}: {words.duration(seconds)} a token, {share} % of it reading cache"
+
+
+def experts(scenario: Scenario) -> Drawing:
+    """What a step reads of a mixture of experts over the concurrency, in GB, on all devices."""
+    whole = replace(scenario, tp=1, pp=1, dp=1, ep=1)
+    counts = np.union1d(CONCURRENCIES, scenario.concurrency)
+
+    def sentence(count, read, share):
+        share = words.significant(100 * share)
+        return f"{words.requests(count)} read {words.data(read)}, {share} % of the experts"
+
+    swept, now = plan(whole, concurrency=counts), plan(whole)
+    read = swept.weights_read_bytes
+    rows = pd.DataFrame(
+        {
+            "concurrency": counts,
+            "read": read / GB,
+            "sentence": [
+                sentence(*each) for each in zip(counts, read, swept.experts_read, strict=True)
+            ],
+        }
+    )
+    here = sentence(now.concurrency, now.weights_read_bytes, now.experts_read)
+    where = {"concurrency": now.concurrency, "read": now.weights_read_bytes / GB}
+    label = words.data(now.weights_read_bytes)
+    return Drawing(
+        {"rows": rows, "point": _point(here, label, now.concurrency / MOST < 0.01, **where)},
+        (ceiling(now.weights_bytes / GB),),
+        {"concurrency": "concurrency (requests)", "read": "weights read in a step (GB)"},
+        f"Weights that a step reads, over the concurrency. {here}.",
+    )
 
 
 def _stack(pair, columns):
@@ -191,18 +204,20 @@ def _stack(pair, columns):
 
 
 def latency(scenario: Scenario, pair: dict[str, Plan]) -> Drawing:
-    """Decode step in ms over the context, a line a variant; for the own one, what it is made of."""
+    """Decode step over the context, a line a variant; for the own one, what it is made of."""
     load = words.requests(scenario.concurrency)
+    contexts = np.union1d(CONTEXTS, scenario.context)
+    own, label = own_of(pair), label_of(pair)
+    most, size, unit = axis(max(1.05 * SLOWEST_READING_S, 2 * own.decode_step_s), TIME_UNITS)
 
     def columns(label, each):
-        swept = plan(scenario, model=each.model, context=CONTEXTS)
-        weights, step = swept.weights_read_s * 1e3, swept.decode_step_s * 1e3
-        steps = zip(CONTEXTS, swept.decode_step_s, swept.cache_share_of_step, strict=True)
+        swept = plan(scenario, model=each.model, context=contexts)
+        steps = zip(contexts, swept.decode_step_s, swept.cache_share_of_step, strict=True)
         return {
-            "context": CONTEXTS,
-            "weights": np.full_like(step, weights),
-            "cache": step - weights,
-            "step": step,
+            "context": contexts,
+            "weights": np.full_like(swept.decode_step_s, swept.weights_read_s / size),
+            "cache": np.broadcast_to(swept.cache_read_s / size, contexts.shape),
+            "step": swept.decode_step_s / size,
             "rate": swept.tokens_per_s_per_request,
             "sentence": [
                 f"{n:,.0f} tokens, {load}. {_step_sentence(label, seconds, share)}"
@@ -211,31 +226,30 @@ def latency(scenario: Scenario, pair: dict[str, Plan]) -> Drawing:
         }
 
     rows = _stack(pair, columns)
-    own, label = own_of(pair), label_of(pair)
-    now = own.decode_step_s
-    most = ceiling(max(1.05 * SLOWEST_READING_MS, 2e3 * now))
     sentence = f"{scenario.context:,} tokens, {load}. " + _step_sentence(
-        label, now, own.cache_share_of_step
+        label, own.decode_step_s, own.cache_share_of_step
     )
     full = own.max_context_tokens
     visible = [float(full)] if SHORTEST <= full <= LONGEST else []
+    low = [rows["step"] <= level * most for level in (0.92, 0.75)]
+    where = {"context": scenario.context, "step": own.decode_step_s / size}
     return Drawing(
         {
             "rows": pd.DataFrame(rows),
-            "ends": _ends(rows, rows["step"] <= 0.8 * most, "context", "step"),
+            "ends": _names(rows, pair, low, "context", "step"),
             "point": _point(
-                sentence, words.duration(now), context=scenario.context, step=now * 1e3
+                sentence, words.duration(own.decode_step_s), _along(scenario.context) < 0.2, **where
             ),
-            "speeds": _speeds(most),
+            "speeds": _speeds(most, size),
             "full": pd.DataFrame({"context": visible, "label": ["memory full"] * len(visible)}),
         },
-        (most,),
+        (most, unit),
         {
             "variant": "variant",
             "context": "context (tokens)",
-            "weights": "reading weights (ms)",
-            "cache": "reading cache (ms)",
-            "step": "time per token (ms)",
+            "weights": f"reading weights ({unit})",
+            "cache": f"reading cache ({unit})",
+            "step": f"time per token ({unit})",
             "rate": "tokens/s per request",
         },
         f"Time per token over the context. At {sentence}.",
@@ -244,23 +258,25 @@ def latency(scenario: Scenario, pair: dict[str, Plan]) -> Drawing:
 
 def fit(scenario: Scenario, pair: dict[str, Plan]) -> Drawing:
     """The longest context that fits at each concurrency, a line a variant."""
+    counts = np.union1d(CONCURRENCIES, scenario.concurrency)
 
     def columns(label, each):
-        longest = plan(scenario, model=each.model, concurrency=CONCURRENCIES).max_context_tokens
+        longest = plan(scenario, model=each.model, concurrency=counts).max_context_tokens
         seen = (longest >= SHORTEST) & (longest <= LONGEST)
         return {
-            "concurrency": CONCURRENCIES,
+            "concurrency": counts,
             "longest": longest,
             "line": np.where(seen, longest, np.nan),
             "edge": longest.clip(SHORTEST, LONGEST),
             "sentence": [
                 f"{label}: {words.requests(count)} of up to {words.whole(n)} tokens fit"
-                for count, n in zip(CONCURRENCIES, longest, strict=True)
+                for count, n in zip(counts, longest, strict=True)
             ],
         }
 
     rows = _stack(pair, columns)
-    named = ~np.isnan(rows["line"]) & (rows["concurrency"] <= np.sqrt(MOST))
+    seen = ~np.isnan(rows["line"])
+    low = [seen & (rows["concurrency"] <= level) for level in (np.sqrt(MOST), MOST**0.25)]
     own = own_of(pair)
     load = f"{words.requests(scenario.concurrency)} of {scenario.context:,} tokens"
     here = "fits" if own.fits else "does not fit"
@@ -268,8 +284,9 @@ def fit(scenario: Scenario, pair: dict[str, Plan]) -> Drawing:
     return Drawing(
         {
             "rows": pd.DataFrame(rows).assign(least=SHORTEST, greatest=LONGEST),
-            "ends": _ends(rows, named, "line", "concurrency"),
-            "point": _point(f"{load}: {here}", here, **where),
+            "ends": _names(rows, pair, low, "line", "concurrency"),
+            "point": _point(f"{load}: {here}", here, _along(scenario.context) < 0.2, **where),
+            "corners": _corners(scenario, own),
         },
         (),
         {
@@ -283,30 +300,58 @@ def fit(scenario: Scenario, pair: dict[str, Plan]) -> Drawing:
     )
 
 
-def _point(sentence, label, **where):
-    return pd.DataFrame([{**where, "label": label, "sentence": sentence}])
+def _corners(scenario, own):
+    """What the map's areas are, said in the corners of the smallest and the greatest load."""
+    ends = [(SHORTEST, 1, "left", 8, -10), (LONGEST, MOST, "right", -8, 14)]
+    said = [
+        "fits" if plan(scenario, model=own.model, context=n, concurrency=b).fits else "does not fit"
+        for n, b, *_ in ends
+    ]
+    frame = pd.DataFrame(ends, columns=["line", "concurrency", "align", "shift", "lift"])
+    return frame.assign(label=said)
 
 
-def _speeds(most):
+def _along(context):
+    """Where a context lies on the logarithmic axis, 0 to 1."""
+    return math.log(context / SHORTEST) / math.log(LONGEST / SHORTEST)
+
+
+def _point(sentence, label, at_left, **where):
+    side = {"align": "left", "shift": 10} if at_left else {"align": "right", "shift": -10}
+    return pd.DataFrame([{**where, **side, "label": label, "sentence": sentence}])
+
+
+def _speeds(most, size):
     """A line at each reading speed; a name only where the one below leaves room for it."""
     rows, room = [], 0
     for speed, name in sorted(READING_SPEEDS.items(), reverse=True):
-        at = 1e3 / speed
+        at = 1 / speed / size
         rows.append((at, f"{name}, {speed} tokens/s" if at - room >= most / 10 else ""))
         room = at if rows[-1][1] else room
-    return pd.DataFrame(rows, columns=["step", "label"])
+    return pd.DataFrame(rows, columns=["step", "label"]).assign(align="left", shift=4)
 
 
-def _ends(rows, shown, x, y):
-    """Where each line's name goes: at its last row that is shown, outside of the two lines."""
-    last = {label: at for at, label in enumerate(rows["variant"]) if shown[at]}
-    rightmost = max((rows[x][at] for at in last.values()), default=0)
-    ends = []
-    for label, at in last.items():
-        left = rows[x][at] < rightmost or rows[x][at] > LONGEST / 16
-        side = ("right", -8) if left else ("left", 8)
-        ends.append((label, rows[x][at], rows[y][at], *side))
-    return pd.DataFrame(ends, columns=["variant", x, y, "align", "shift"])
+def _names(rows, pair, shown, x, y):
+    """Where each line's name goes: at its last row that is shown, away from the other line.
+
+    The first line is the one with the larger cache and lies to the left; `shown` has a mask for
+    each, so that the two names stand at different heights.
+    """
+    names = []
+    for place, (label, mask) in enumerate(zip(pair, shown, strict=False)):
+        at = np.flatnonzero(mask & (rows["variant"] == label))
+        if place and len(at):  # a line that never rises: its name further in, not over the first
+            at = at[_before(rows[x][at], 0.75)]
+        if len(at):
+            context = rows[x][at[-1]]
+            left = _along(context) > (0.65 if place else 0.35)
+            side = ("right", -8) if left else ("left", 8)
+            names.append((label, context, rows[y][at[-1]], *side))
+    return pd.DataFrame(names, columns=["variant", x, y, "align", "shift"])
+
+
+def _before(contexts, most):
+    return [_along(each) <= most for each in contexts]
 
 
 def layers(own: Plan) -> pd.DataFrame:

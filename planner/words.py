@@ -7,7 +7,7 @@ from planner import parallel, presets
 from planner.accelerator import GIB
 from planner.plan import Plan
 from planner.plan import plan as plan_of
-from planner.scenario import Scenario, device_numbers
+from planner.scenario import NUMBERS, Scenario, device_numbers
 
 MORE = "∞"
 EIGHT_BIT = presets.cache_format("fp8")
@@ -40,13 +40,19 @@ def data(count: float) -> str:
     )
 
 
+def enough(count: float) -> str:
+    """Bytes rounded up to three digits, so that whoever takes the text at its word has enough."""
+    step = 10 ** (math.floor(math.log10(count)) - 2)
+    return data(math.ceil(count / step * (1 - 1e-12)) * step)
+
+
 def gib(count: float) -> str:
     """Bytes in GiB, as engines print them (some write GB and mean GiB)."""
     return f"{significant(count / GIB)} GiB"
 
 
 def duration(seconds: float) -> str:
-    """A time: 31.2 ms, 1.25 s, 2.50 min."""
+    """A time: 31.2 ms, 150 s, 20.0 min."""
     if seconds >= 1000:
         return _scaled(seconds, ((3600, "h"), (60, "min")))
     return _scaled(seconds, ((1, "s"), (1e-3, "ms"), (1e-6, "µs")))
@@ -174,8 +180,8 @@ def figures(plan: Plan) -> list[tuple[str, str, str]]:
             f"Reading a prompt of {whole(plan.context_tokens)} tokens at full peak; no queue.",
         ),
         (
-            "All requests",
-            f"{significant(plan.tokens_per_s_total)} tok/s",
+            "All, tokens/s",
+            significant(plan.tokens_per_s_total),
             "Tokens per second of all requests together.",
         ),
     ]
@@ -204,21 +210,25 @@ def verdict(plan: Plan) -> tuple[str, str]:
     where = f" on each of {count} devices" if count > 1 else ""
     if plan.fits:
         each = "it" if scenario.concurrency == 1 else "each"
+        limit = NUMBERS["concurrency"].maximum
+        most = plan.max_concurrency
+        up_to = f"More than {requests(limit)}" if most > limit else f"Up to {requests(most)}"
         return (
             f"Fits, with {data(plan.memory_free_bytes)} to spare{where}.",
-            f"Up to {requests(plan.max_concurrency)} of {tokens}; with "
+            f"{up_to} of {tokens}; with "
             f"{whole(scenario.concurrency)}, {each} sees {rate(plan.tokens_per_s_per_request)}.",
         )
     missing = f"Does not fit: {data(-plan.memory_free_bytes)} too much{where}."
-    more = f"{data(plan.memory_needed_bytes)} of memory{where}"
+    more = f"{enough(plan.memory_needed_bytes)} of memory{where}"
     ways = [f"{n} devices" for n in [more_devices(scenario)] if n]
     if plan.device_weights_bytes > plan.memory_usable_bytes:
         need = f"The weights alone need {data(plan.device_weights_bytes)}{where}."
         return missing, f"{need} It would fit with {', or '.join([*ways, more])}."
     if plan_of(with_small_cache(scenario)).fits:
         ways.insert(0, "an 8-bit cache")
-    if plan.max_context_tokens >= 1:
-        ways.insert(0, f"{whole(plan.max_context_tokens)} tokens each")
+    if plan.max_context_tokens >= NUMBERS["context"].minimum:
+        each = " each" if scenario.concurrency > 1 else ""
+        ways.insert(0, f"{whole(plan.max_context_tokens)} tokens{each}")
     if plan.max_concurrency >= 1:
         ways.insert(0, requests(plan.max_concurrency))
     return missing, f"It would fit with {', or '.join([*ways, more])}."

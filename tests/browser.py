@@ -22,13 +22,14 @@ def chromium_path() -> str | None:
 
 
 @contextmanager
-def app(*options):
-    """Start the app on a free port of this machine; yields its address."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+def app(port=None):
+    """Start the app on a free port of this machine, or on the one given; yields its address."""
+    if port is None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless=true",
-               f"--server.port={port}", "--server.address=127.0.0.1", *options]  # fmt: skip
+               f"--server.port={port}", "--server.address=127.0.0.1"]  # fmt: skip
     server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}"
     try:

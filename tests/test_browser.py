@@ -6,7 +6,8 @@ import urllib.parse
 import pytest
 from playwright.sync_api import expect
 
-from planner import Scenario, decode, encode, plan, words
+from planner import Scenario, charts, decode, encode, plan, words
+from tests import browser
 from tests.browser import idle
 from tests.test_page import LLAMA
 from tests.test_scenario import BAD_LINKS
@@ -261,5 +262,77 @@ def test_a_name_in_a_link_fetches_nothing(app, chromium):
     page.goto(f"{app}/?model=m1~32q32k8d128~p7000000000~{name}")
     idle(page)
     assert page.locator("h1").inner_text() == "Fits, with 48.8 GB to spare."
-    assert not [url for url in asked if "z.example" in url]
+    hosts = {urllib.parse.urlsplit(url).hostname for url in asked}
+    assert hosts - {None} == {"127.0.0.1"}  # None: data and blob addresses
     context.close()
+
+
+def test_a_decimal_comma_is_refused_and_grouped_thousands_are_read(open_page):
+    page = open_page()
+    memory = field(page, "memory")
+    for wrong in ("16,5", "1000,5", "0x40"):
+        memory.fill(wrong)
+        memory.press("Enter")
+        expect(page.get_by_text("Not a number; 80 is kept.")).to_be_visible()
+    memory.fill("8")  # typing on takes the complaint away
+    expect(page.get_by_text("is kept.")).to_have_count(0)
+    memory.press("Escape")
+    expect(memory).to_have_value("80")
+    memory.fill("1,234.5")
+    memory.press("Enter")
+    idle(page)
+    assert query_of(page) == encode(Scenario(memory=1234.5))
+
+
+def test_a_device_chosen_while_a_slider_is_under_way_wins(open_page):
+    page = open_page()
+    for name in ("memory", "bandwidth"):
+        slider(page, name).focus()
+        for _ in range(6):
+            page.keyboard.press("ArrowRight")
+    page.locator(".st-key-device").get_by_role("combobox").fill("Tesla T4")
+    page.get_by_role("option", name="Tesla T4").click()
+    page.wait_for_timeout(1500)
+    idle(page)
+    scenario = decode(query_of(page))[0]
+    assert scenario.device == "t4"
+    for name in ("memory", "bandwidth"):
+        assert field(page, name).input_value() == f"{getattr(scenario, name):,}"
+    assert figures(page) == shown(scenario)
+
+
+def test_charts_follow_the_theme(open_page):
+    page = open_page(color_scheme="light")
+    text = page.locator(".st-key-chart-latency svg.marks text", has_text="31.2 ms").last
+    assert text.get_attribute("fill") == charts.INK[False]
+    page.emulate_media(color_scheme="dark")
+    expect(text).to_have_attribute("fill", charts.INK[True])
+
+
+def test_after_a_restart_of_the_server_slider_and_figures_agree(chromium):
+    with browser.app() as address:
+        page = chromium.new_page()
+        page.goto(address)
+        idle(page)
+        slider(page, "memory").focus()
+        page.keyboard.press("ArrowRight")
+        idle(page)
+        before = query_of(page)
+    page.keyboard.press("ArrowRight")  # into the void
+    with browser.app(urllib.parse.urlsplit(address).port):
+        connected = page.locator("[data-test-connection-state=CONNECTED]")
+        connected.wait_for(state="attached", timeout=60_000)
+        page.wait_for_timeout(6000)  # longer than a slider waits for its answer
+        idle(page)
+        scenario = decode(query_of(page))[0]
+        assert field(page, "memory").input_value() == f"{scenario.memory:,}"
+        assert figures(page) == shown(scenario)
+        assert encode(scenario) >= before
+        slider(page, "memory").focus()
+        page.keyboard.press("ArrowRight")
+        idle(page)
+        again = decode(query_of(page))[0]
+        assert again.memory > scenario.memory
+        assert field(page, "memory").input_value() == f"{again.memory:,}"
+        assert figures(page) == shown(again)
+        page.close()

@@ -13,6 +13,7 @@ CHARTS = {
     "latency": (charts.latency, sweep.latency),
     "fit": (charts.fit, sweep.fit),
     "step": (charts.step, lambda scenario, pair: sweep.step(pair)),
+    "devices": (charts.devices, lambda scenario, pair: sweep.devices(sweep.own_of(pair))),
 }
 SCENARIOS = [
     Scenario(),
@@ -21,6 +22,8 @@ SCENARIOS = [
     Scenario(concurrency=1, context=128, memory=2),
     Scenario(device="jetson-orin-nano-8", bandwidth=1),
     Scenario(bandwidth=100_000, memory=100_000),
+    Scenario("deepseek-v3", device="h200-sxm", tp=4, pp=2, concurrency=64),
+    Scenario("qwen3.5-27b", device="h100-sxm", context=131_072),
 ]
 
 
@@ -56,35 +59,70 @@ def test_every_named_frame_and_field_of_a_chart_is_there(scenario, name, dark):
     assert len(drawing.table())
 
 
+SIZES = {"GB": 1e9, "TB": 1e12, "PB": 1e15, "ms": 1e-3, "s": 1, "h": 3600}
+
+
+def in_si(drawing):
+    """The rows of a bar chart in bytes or seconds, and how long each part is."""
+    rows, size = drawing.frames["rows"], SIZES[drawing.bounds[1]]
+    return rows.assign(size=(rows.end - rows.start) * size, end=rows.end * size)
+
+
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_bars_add_up_to_the_plan(scenario):
     pair = sweep.variants(scenario)
-    parts = sweep.memory(pair).frames["rows"]
+    parts, steps = in_si(sweep.memory(pair)), in_si(sweep.step(pair))
     for label, each in pair.items():
         bar = parts[parts.variant == label]
-        used = bar[bar.part != "free"]
-        assert (used.end - used.start).sum() == pytest.approx(each.memory_needed_bytes / GB)
-        beyond = bar[bar.part == "does not fit"]
-        missing = max(-each.memory_free_bytes, 0) / GB
-        assert (beyond.end - beyond.start).sum() == pytest.approx(missing)
-    steps = sweep.step(pair).frames["rows"]
-    for label, each in pair.items():
-        assert steps[steps.variant == label].end.max() == pytest.approx(each.decode_step_s * 1e3)
+        assert bar[bar.part != "free"]["size"].sum() == pytest.approx(each.memory_needed_bytes)
+        beyond = bar[bar.part == "does not fit"]["size"].sum()
+        assert beyond == pytest.approx(max(-each.memory_free_bytes, 0))
+        assert steps[steps.variant == label].end.max() == pytest.approx(each.decode_step_s)
+
+
+def test_each_device_s_bar_is_what_it_holds():
+    scenario = Scenario("deepseek-v3", device="h200-sxm", tp=2, pp=2, dp=2, ep=4, concurrency=5)
+    own = plan(scenario)
+    bars = in_si(sweep.devices(own))
+    used = bars[bars.part != "free"].groupby("variant", sort=False)["size"].sum()
+    assert len(used) == 8
+    assert used.max() == pytest.approx(own.memory_needed_bytes)
+    weights = bars[bars.part == "weights"].groupby("variant", sort=False)["size"].sum()
+    assert weights.max() == pytest.approx(max(stage.weights_bytes for stage in own.stages))
+
+
+def test_an_axis_is_in_the_unit_that_suits_it():
+    assert sweep.axis(82e9, sweep.MEMORY_UNITS) == (100, 1e9, "GB")
+    assert sweep.axis(2.2e15, sweep.MEMORY_UNITS) == (3000, 1e12, "TB")
+    assert sweep.axis(0.18, sweep.TIME_UNITS) == (200, 1e-3, "ms")
+    assert sweep.axis(90, sweep.TIME_UNITS) == (100, 1, "s")
 
 
 def test_lines_are_plans():
-    scenario = Scenario()
+    scenario = Scenario(context=10_007)
     pair = sweep.variants(scenario)
-    lines = sweep.latency(scenario, pair).frames["rows"]
+    drawing = sweep.latency(scenario, pair)
+    lines = drawing.frames["rows"]
+    assert drawing.bounds[1] == "ms"
+    assert 10_007 in set(lines.context)
     for row in lines.itertuples():
         alone = plan(scenario, model=pair[row.variant].model, context=row.context)
         assert row.step == pytest.approx(alone.decode_step_s * 1e3)
+        assert row.weights + row.cache == pytest.approx(row.step)
     edges = sweep.fit(scenario, pair).table()
     for row in edges.itertuples(index=False):
         variant, concurrency, longest = row
-        assert plan(
-            scenario, model=pair[variant].model, concurrency=concurrency, context=longest
-        ).fits
+        model = pair[variant].model
+        assert plan(scenario, model=model, concurrency=concurrency, context=longest).fits
+
+
+def test_experts_read_are_the_plan_s():
+    scenario = Scenario("deepseek-v3", device="h200-sxm", tp=8, concurrency=64)
+    rows = sweep.experts(scenario).frames["rows"]
+    assert list(rows["read"]) == sorted(rows["read"])
+    one = Scenario("deepseek-v3", device="h200-sxm", concurrency=64)
+    here = rows[rows.concurrency == 64]["read"].item()
+    assert here * GB == pytest.approx(plan(one).weights_read_bytes)
 
 
 def test_the_lesson_s_two_models_are_each_other_s_counterpart():

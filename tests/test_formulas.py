@@ -131,8 +131,7 @@ def test_one_token_more_does_not_fit(memory, weights, requests, fixed, layers):
     sizes, windows = [size for size, _ in layers], [window for _, window in layers]
 
     def need(context):
-        grown = sum(p * f.cached_tokens(context, w) for p, w in layers)
-        return fixed + grown
+        return f.layered_cache_bytes(fixed, sizes, windows, context)
 
     longest = f.max_context(memory, weights, requests, fixed, sizes, windows)
     room = (memory - weights) / requests

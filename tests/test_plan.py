@@ -115,12 +115,25 @@ def calculator(text):
     return eval(text, {"__builtins__": {}}, {"floor": math.floor, "max": max, "min": min})
 
 
+UNITS = {"bytes": 1, "B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "PB": 1e15, "GB/s": 1e9,
+         "s": 1, "ms": 1e-3, "µs": 1e-6, "min": 60, "h": 3600, "tokens/s": 1, "TFLOP": 1e12,
+         "%": 0.01, "": 1}  # fmt: skip
+
+
+def printed(result):
+    """A printed result as a number in SI units."""
+    number, _, unit = result.partition(" ")
+    return float(number.replace(",", "")) * UNITS[unit]
+
+
 @given(scenarios())
 def test_printed_arithmetic_gives_the_printed_result(scenario):
     result = plan(scenario)
     titles = set()
     for each in worked.arithmetic(result):
-        assert calculator(each.numbers) == pytest.approx(each.value, rel=1e-9), each
+        typed = calculator(each.numbers)
+        assert typed == pytest.approx(each.value, rel=1e-9), each
+        assert typed == pytest.approx(printed(each.result), rel=5.001e-3), each
         titles.add(each.title)
     assert {"Cache of all requests", "Time per token", "First token"} <= titles
 

@@ -32,7 +32,9 @@ BAD_LINKS = [
     ("concurrency=-inf", "concurrency", 16),
     ("concurrency=0x10", "concurrency", 16),
     ("concurrency=1_000", "concurrency", 16),
-    ("concurrency=1,000", "concurrency", 16),
+    ("concurrency=1,00", "concurrency", 16),
+    ("memory=16,5", "memory", 80),
+    ("concurrency=4&concurrency=5&concurrency=6", "concurrency", 4),
     ("concurrency=١٢", "concurrency", 16),
     ("concurrency=½", "concurrency", 16),
     ("concurrency=4&concurrency=5", "concurrency", 4),
@@ -143,6 +145,12 @@ def test_examples_are_complete_links_of_this_version(example):
     scenario, notices = decode(example.query)
     assert notices == ()
     assert encode(scenario) == example.query
+
+
+def test_thousands_may_be_separated_as_the_page_writes_them():
+    scenario, notices = decode("context=1,048,576&concurrency= 16 &model=lesson-7b-mha%20")
+    assert notices == ()
+    assert scenario == Scenario("lesson-7b-mha", context=1_048_576)
 
 
 def test_a_short_link_takes_the_device_s_own_numbers():

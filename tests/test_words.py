@@ -1,6 +1,7 @@
 """Numbers in words, and the sentence that answers."""
 
 import math
+import re
 from dataclasses import replace
 
 import pytest
@@ -69,7 +70,7 @@ def test_the_verdict_that_does_not_fit_says_what_would():
     assert answer == "Does not fit: 2.72 GB too much."
     assert detail == (
         "It would fit with 15 requests, or 7,867 tokens each, or an 8-bit cache, or 2 devices, "
-        "or 82.7 GB of memory."
+        "or 82.8 GB of memory."
     )
 
 
@@ -82,11 +83,29 @@ def test_the_verdict_where_the_weights_alone_are_too_much():
 @given(scenarios())
 def test_every_way_out_that_the_verdict_names_does_fit(scenario):
     result = plan(scenario)
-    if not result.fits and result.weights_bytes <= result.memory_usable_bytes:
-        if result.max_concurrency >= 1:
-            assert plan(scenario, concurrency=result.max_concurrency).fits
-        if result.max_context_tokens >= 1:
-            assert plan(scenario, context=result.max_context_tokens).fits
+    answer, detail = words.verdict(result)
+    assert answer.startswith("Fits") == result.fits
+    if result.fits:
+        return
+    named = re.search(r"([\d.,]+) (GB|TB|PB) of memory", detail)
+    memory = float(named[1].replace(",", "")) * {"GB": 1, "TB": 1e3, "PB": 1e6}[named[2]]
+    assert plan(scenario, memory=memory).fits
+    for pattern, name in (
+        (r"with ([\d,]+) requests?,", "concurrency"),
+        (r"([\d,]+) tokens", "context"),
+    ):
+        for count in re.findall(pattern, detail):
+            assert plan(scenario, **{name: int(count.replace(",", ""))}).fits
+    if "an 8-bit cache" in detail:
+        assert plan(words.with_small_cache(scenario)).fits
+
+
+def test_what_is_needed_is_rounded_up():
+    assert words.enough(82.719e9) == "82.8 GB"
+    assert words.enough(313e9) == "313 GB"
+    assert words.enough(312_912_345_678) == "313 GB"
+    assert words.enough(1000e9) == "1.00 TB"
+    assert words.enough(999.1e9) == "1.00 TB"
 
 
 def test_a_verdict_over_several_devices_says_so():

@@ -62,8 +62,7 @@ def scenario() -> tuple[Scenario, tuple[Notice, ...]]:
     """The scenario of this session and what was wrong with the link it came from."""
     state = st.session_state
     query = {name: st.query_params.get_all(name) for name in st.query_params if name not in EMBED}
-    entered = "scenario" not in state
-    if entered:
+    if "scenario" not in state:
         state.scenario, state.notices = decode(query)
     return state.scenario, state.notices
 
@@ -77,7 +76,10 @@ def change(**values):
 
 def _choose(label, name, rows, shown, chosen=None, **options):
     """A select box for one named input of the scenario; `chosen` says what else it changes."""
-    st.session_state[name] = getattr(st.session_state.scenario, name)
+    value = getattr(st.session_state.scenario, name)
+    # Written only where it differs: a write goes to the browser and would undo a choice under way.
+    if st.session_state.get(name) != value:
+        st.session_state[name] = value
 
     def changed():
         value = st.session_state[name]
@@ -118,7 +120,9 @@ def devices():
         change(**_layout(able[0])) if able else None
 
     counts = [n for n in range(1, parallel.MOST_DEVICES + 1) if parallel.layouts(owned, n)]
-    state.devices, state.layout = now.devices, now
+    for key, value in (("devices", now.devices), ("layout", now)):
+        if state.get(key) != value:
+            state[key] = value
     st.selectbox("Devices", counts, key="devices", on_change=counted)
     if now.devices > 1:
         st.selectbox(
@@ -157,13 +161,19 @@ def number(name: str):
             "whole": spec.whole,
             "value": getattr(st.session_state.scenario, name),
         },
-        on_value_change=lambda: change(**{name: spec.nearest(st.session_state[key].value)}),
+        on_value_change=lambda: change(
+            **{name: spec.nearest(st.session_state[key].value["number"])}
+        ),
     )
 
 
 def link():
     """Write the address bar and offer to copy it."""
-    _link(key="link", data={"query": encode(st.session_state.scenario)})
+    _link(
+        key="link",
+        data={"query": encode(st.session_state.scenario)},
+        on_theme_change=lambda: None,  # a rerun is all it takes
+    )
 
 
 @contextmanager

@@ -1,18 +1,29 @@
 // Keeps the address bar equal to the state and copies it. The present entry of the history is
 // replaced, not added to: a hand on a slider must not bury the page one came from.
 
-export default function ({ data, parentElement }) {
+const papers = new WeakMap()
+
+export default function ({ data, parentElement, setTriggerValue }) {
   const button = parentElement.querySelector("button")
   const said = parentElement.querySelector("[role=status]")
-  const address = () => `${location.origin}${location.pathname}?${data.query}`
+  const address = `${location.origin}${location.pathname}?${data.query}`
 
-  if (location.search !== `?${data.query}`) {
-    history.replaceState(history.state, "", address())
+  // Streamlit's own parameters and a place on the page are kept, but not copied.
+  const kept = [...new URLSearchParams(location.search)].filter(([name]) => name.startsWith("embed"))
+  const search = `?${[data.query, new URLSearchParams(kept).toString()].filter(Boolean).join("&")}`
+  if (location.search !== search) {
+    history.replaceState(history.state, "", location.pathname + search + location.hash)
     said.textContent = ""
   }
 
+  // Charts are drawn for light or dark by the server: ask it again when the theme has changed.
+  const paper = getComputedStyle(parentElement.host ?? parentElement).getPropertyValue("--st-background-color")
+  const before = papers.get(parentElement)
+  papers.set(parentElement, paper)
+  if (before !== undefined && before !== paper) setTriggerValue("theme", paper)
+
   button.onclick = async () => {
-    const copied = await copy(address())
+    const copied = await copy(address)
     said.textContent = copied ? "Copied." : "Please copy it from the address bar."
   }
 }

@@ -23,7 +23,7 @@ with st.sidebar:
         if open_:
             controls.number("peak")
             controls.devices()
-    st.caption(f"{words.precision(scenario)} · {words.layout(scenario.layout)}")
+    st.markdown(f":small[{words.precision(scenario)} · {words.layout(scenario.layout)}]")
     controls.link()
     controls.examples()
 
@@ -34,7 +34,7 @@ controls.show_notices(notices)
 answer, detail = words.verdict(own)
 st.title(answer, anchor=False)
 st.markdown(detail)
-st.caption(controls.as_text(words.inputs(own)))
+st.markdown(f":small[{controls.as_text(words.inputs(own))}]")
 
 with st.container(horizontal=True, key="figures", gap="small"):
     for label, value, explained in words.figures(own):

@@ -3,7 +3,9 @@
 // The answer follows the hand: a dragged value is sent at once, but only one change is under way at
 // a time, so that a slow server sees fewer values and never an old one last.
 
-const PATIENCE_MS = 2000
+const PATIENCE_MS = 5000
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
+const GROUPED = /^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$/ // 8,192 but not the decimal comma of 16,5
 const states = new WeakMap()
 
 export default function ({ data, parentElement, setStateValue }) {
@@ -12,9 +14,9 @@ export default function ({ data, parentElement, setStateValue }) {
   const problem = parentElement.querySelector("[role=status]")
   const { label, unit, stops, minimum, maximum, whole } = data
 
-  const state = states.get(parentElement) ?? { shown: null, sent: null, next: null, timer: null }
+  const fresh = { known: data.value, shown: null, sent: null, next: null, timer: null }
+  const state = states.get(parentElement) ?? fresh
   states.set(parentElement, state)
-  state.known = data.value // what the server holds
 
   const written = (number) => number.toLocaleString("en-US", { maximumFractionDigits: 6 })
   const nearest = (number) => {
@@ -28,31 +30,37 @@ export default function ({ data, parentElement, setStateValue }) {
     range.setAttribute("aria-valuetext", `${written(number)} ${unit}`)
     problem.textContent = ""
   }
+  const settle = () => {
+    clearTimeout(state.timer)
+    state.sent = state.next = null
+    if (state.known !== state.shown) show(state.known, nearest(state.known))
+  }
   const send = (number) => {
     if (state.sent !== null) {
       state.next = number
     } else if (number !== state.known) {
       state.sent = number
-      state.timer = setTimeout(answered, PATIENCE_MS) // a lost answer must not block the next change
-      setStateValue("value", number)
+      state.timer = setTimeout(settle, PATIENCE_MS) // no answer: back to what the page shows
+      // Stamped: after a lost connection the same number may be sent again, and must count again.
+      setStateValue("value", { number, at: Date.now() })
     }
-  }
-  const answered = () => {
-    clearTimeout(state.timer)
-    const next = state.next
-    state.sent = state.next = null
-    if (next !== null) send(next)
   }
 
   parentElement.querySelector("label").textContent = label
   parentElement.querySelector(".unit").textContent = unit
   range.max = stops.length - 1
   range.setAttribute("aria-label", label)
+  field.setAttribute("aria-label", `${label}, exact value`)
 
-  if (state.sent === null) {
-    if (data.value !== state.shown) show(data.value, nearest(data.value))
-  } else if (data.value === state.sent) {
-    answered()
+  const before = state.known
+  state.known = data.value // what the server holds
+  if (state.sent === data.value) {
+    clearTimeout(state.timer)
+    const next = state.next
+    state.sent = state.next = null
+    if (next !== null) send(next)
+  } else if (state.sent === null || data.value !== before) {
+    settle() // somebody else, a device chosen or a link, has set it
   }
 
   range.oninput = () => {
@@ -60,11 +68,18 @@ export default function ({ data, parentElement, setStateValue }) {
     show(number, range.value)
     send(number)
   }
+  field.oninput = () => {
+    problem.textContent = ""
+  }
+  field.onkeydown = (event) => {
+    if (event.key === "Escape") field.value = written(state.shown)
+  }
   field.onchange = () => {
-    const text = field.value.replaceAll(",", "").trim()
-    const number = Number(text)
+    const text = field.value.trim()
+    const plain = GROUPED.test(text) ? text.replaceAll(",", "") : text
+    const number = NUMBER.test(plain) ? Number(plain) : NaN
     let wrong = ""
-    if (text === "" || !Number.isFinite(number)) wrong = "Not a number"
+    if (Number.isNaN(number)) wrong = "Not a number"
     else if (number < minimum) wrong = `At least ${written(minimum)}`
     else if (number > maximum) wrong = `At most ${written(maximum)}`
     else if (whole && !Number.isInteger(number)) wrong = "Whole numbers only"
