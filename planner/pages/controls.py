@@ -162,7 +162,7 @@ def number(name: str):
             "value": getattr(st.session_state.scenario, name),
         },
         on_value_change=lambda: change(
-            **{name: spec.nearest(st.session_state[key].value["number"])}
+            **{name: spec.nearest(float(st.session_state[key].value.partition("@")[0]))}
         ),
     )
 

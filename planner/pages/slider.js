@@ -42,7 +42,7 @@ export default function ({ data, parentElement, setStateValue }) {
       state.sent = number
       state.timer = setTimeout(settle, PATIENCE_MS) // no answer: back to what the page shows
       // Stamped: after a lost connection the same number may be sent again, and must count again.
-      setStateValue("value", { number, at: Date.now() })
+      setStateValue("value", `${number}@${Date.now()}`)
     }
   }
 
