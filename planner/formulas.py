@@ -211,6 +211,15 @@ def all_reduce_bytes(layers, width, tokens, devices, element_bytes=2):
     return 4 * layers * (devices - 1) / devices * tokens * width * element_bytes
 
 
+def pipelined_devices(devices, pieces):
+    """Devices that a pipeline of D stages keeps busy with m pieces: D · m / (m + D − 1).
+
+    A layer split works on one piece of the prompt a device; the pipeline fills and drains once
+    (Huang et al. 2019). One piece is one device's work; many pieces approach D.
+    """
+    return devices * pieces / (pieces + devices - 1)
+
+
 def prompts_per_step(requests, output_tokens):
     """Prompts of other requests that arrive while one decodes one token: (N − 1) / out.
 

@@ -53,6 +53,7 @@ def _with_figures(rows):
     rows["workers"] = np.where(rows["split"] == "layers", 1, rows["devices"])
     rows["bandwidth"] = device["bandwidth_gb_s"] * 1e9
     rows["peak_flops"] = device["fp16_tflops"] * 1e12
+    rows["half_sum_flops"] = device["fp16_sum_tflops"] * 1e12
     # Where no figure is known no engine needs it: these are matrix units, not graphics cards.
     vector = np.where(np.isnan(device["vector_tflops"]), np.inf, device["vector_tflops"])
     rows["vector_flops"] = vector * 1e12
@@ -84,8 +85,17 @@ def prefills() -> dict[str, np.ndarray]:
     rows["phase"] = np.full(len(rows["id"]), "prefill")
     rows["flops"] = rows["tflop"] * 1e12
     rows["weights_bytes"] = rows["weights_read_gb"] * 1e9
-    # 8-bit weights are multiplied at 8 bit, at twice the rate.
-    rows["prefill_peak_flops"] = rows["peak_flops"] * np.where(rows["weights"] == "fp8", 2, 1)
+    # llama.cpp sends a prompt through split layers in pieces of 512 tokens, four under way at most.
+    pieces = np.minimum(np.ceil(rows["tokens"] / 512), 4)
+    piped = formulas.pipelined_devices(rows["devices"], pieces)
+    rows["prefill_workers"] = np.where(rows["split"] == "layers", piped, rows["workers"])
+    # 8-bit weights are multiplied at 8 bit, at twice the rate. llama.cpp adds up at 16 bit, which
+    # graphics cards sold to gamers do at twice their rate for 32-bit sums.
+    eight_bit = np.where(rows["weights"] == "fp8", 2, 1)
+    half_sums = np.char.startswith(rows["engine"], "llama.cpp-cuda")
+    rows["prefill_peak_flops"] = np.where(
+        half_sums, rows["half_sum_flops"], rows["peak_flops"] * eight_bit
+    )
     rows["measured_s"] = rows["ttft_ms"] * 1e-3
     sent = formulas.all_reduce_bytes(rows["layers"], rows["width"], rows["tokens"], rows["workers"])
     rows["link_bytes"] = np.where(rows["tensor_parallel"], sent, 0.0)
