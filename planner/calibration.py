@@ -14,16 +14,27 @@ import numpy as np
 from planner import fit, formulas, measurements
 from planner.latency import FILE, IDEAL, Timing
 
-BAND = (0.1, 0.9)  # an 80 % interval of measured / predicted
+BAND = 0.8  # share of the measurements that a band holds
 ENOUGH = 20  # rows that an engine needs for a band of its own
 
 
-def band(engine, rows, predicted, phase) -> tuple[float, float, str]:
-    """Measured / predicted at the ends of BAND, and whose rows these are.
+def band_names(rows) -> np.ndarray:
+    """Which band of the calibration speaks for each row: decode, mix, mix_experts or prefill."""
+    phase = rows["phase"]
+    mix = np.where(rows["experts"] > 0, "mix_experts", "mix")
+    alone = {"batched": "decode", "ttft": "prefill"}
+    other = np.array([alone.get(each, each) for each in phase])
+    return np.where(phase == "serving", mix, other)
 
-    The engine's own where it has ENOUGH, else its group's, else those of all engines.
+
+def band(engine, rows, predicted, name) -> tuple[float, float, str]:
+    """(1 / q, q, whose): q is what measured / predicted or its inverse exceeds in 1 of 5 rows.
+
+    Symmetric, since the constants shipped are fitted on the very rows that were left out here: they
+    lie in the middle, at a distance that the next source may repeat on either side. The engine's
+    own rows where it has ENOUGH, else its group's, else those of all engines.
     """
-    use = rows["fitted"] & (rows["phase"] == phase)
+    use = rows["fitted"] & (band_names(rows) == name)
     for whose, names in (
         (engine, (engine,)),
         (fit.GROUP[engine], fit.GROUPS[fit.GROUP[engine]]),
@@ -31,9 +42,10 @@ def band(engine, rows, predicted, phase) -> tuple[float, float, str]:
     ):
         here = use & (np.isin(rows["engine"], names) if names else True)
         if np.count_nonzero(here) >= ENOUGH:
-            ratio = rows["measured_s"][here] / predicted[here]
-            return *np.quantile(ratio, BAND), whose
-    raise ValueError(f"no {phase} rows to make a band of")
+            far = np.abs(np.log(rows["measured_s"][here] / predicted[here]))
+            q = np.exp(np.quantile(far, BAND))
+            return 1 / q, q, whose
+    raise ValueError(f"no {name} rows to make a band of")
 
 
 def calibrate(steps, prefills, step_s, prefill_s) -> list[Timing]:
@@ -45,7 +57,8 @@ def calibrate(steps, prefills, step_s, prefill_s) -> list[Timing]:
         step, prefill = of_steps[engine], of_prefills[engine]
         us = {term: step.get(term, 0.0) * 1e6 for term in step if term.endswith("layer")}
         decode = band(engine, steps, step_s, "decode")
-        mix = band(engine, steps, step_s, "serving")
+        mix = band(engine, steps, step_s, "mix")
+        mix_experts = band(engine, steps, step_s, "mix_experts")
         alone = band(engine, prefills, prefill_s, "prefill")
         own = _fitted(steps, (engine,)), _fitted(prefills, (engine,))
         found.append(
@@ -69,6 +82,9 @@ def calibrate(steps, prefills, step_s, prefill_s) -> list[Timing]:
                 mix_low=mix[0],
                 mix_high=mix[1],
                 mix_band_from=mix[2],
+                mix_experts_low=mix_experts[0],
+                mix_experts_high=mix_experts[1],
+                mix_experts_band_from=mix_experts[2],
                 prefill_low=alone[0],
                 prefill_high=alone[1],
                 prefill_band_from=alone[2],
@@ -144,28 +160,30 @@ def ideal_seconds(rows) -> np.ndarray:
 
 def in_stated_band(rows, predicted, timings) -> np.ndarray:
     """Whether each row lies in the band that its engine's row of the calibration states."""
-    prefix = {"decode": "decode", "batched": "decode", "serving": "mix", "prefill": "prefill"}
-    ends = [
-        [
-            getattr(timings[engine], f"{prefix[phase]}_{end}")
-            for engine, phase in zip(rows["engine"], rows["phase"], strict=True)
-        ]
+    names = band_names(rows)
+    low, high = (
+        np.array(
+            [
+                getattr(timings[engine], f"{name}_{end}")
+                for engine, name in zip(rows["engine"], names, strict=True)
+            ]
+        )
         for end in ("low", "high")
-    ]
+    )
     ratio = rows["measured_s"] / predicted
-    return (ratio >= np.array(ends[0])) & (ratio <= np.array(ends[1]))
+    return (ratio >= low) & (ratio <= high)
 
 
 def in_others_band(rows, predicted) -> np.ndarray:
     """Whether each fitted row lies in a band made of the rows of other sources alone."""
     inside = np.zeros(len(rows["id"]), bool)
-    groups = {*zip(rows["engine"], rows["phase"], rows["source"], rows["fitted"], strict=True)}
-    for engine, phase, source, fitted in groups:
-        if not fitted:
-            continue
-        others = rows | {"fitted": rows["fitted"] & (rows["source"] != source)}
-        low, high, _ = band(engine, others, predicted, phase)
-        here = (rows["engine"] == engine) & (rows["phase"] == phase) & (rows["source"] == source)
+    names, fitted = band_names(rows), rows["fitted"]
+    for engine, name, source in {
+        *zip(rows["engine"][fitted], names[fitted], rows["source"][fitted], strict=True)
+    }:
+        others = rows | {"fitted": fitted & (rows["source"] != source)}
+        low, high, _ = band(engine, others, predicted, name)
+        here = (rows["engine"] == engine) & (names == name) & (rows["source"] == source)
         ratio = rows["measured_s"][here] / predicted[here]
         inside[here] = (ratio >= low) & (ratio <= high)
     return inside

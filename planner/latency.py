@@ -71,8 +71,9 @@ class Timing:
     prefill pass that shares a step.
     prefill_efficiency, link_efficiency: part of the peak and of the link reached in a prefill by
     itself; prefill_floor_steps: its fixed cost, in decode steps of one token without arithmetic.
-    *_low, *_high: measured / predicted at the 10th and 90th percentile, when the source was left
-    out of the fit; *_band_from: whose measurements these are.
+    *_low, *_high: an interval of measured / predicted that holds 80 % of the measurements when
+    their source is left out of the fit. *_band_from: whose measurements these are. Of a mix, dense
+    models and those with experts have bands of their own.
     *_rows, *_sources: how many measurements and sources the constants were fitted on.
     """
 
@@ -95,6 +96,9 @@ class Timing:
     mix_low: float = 1.0
     mix_high: float = 1.0
     mix_band_from: str = ""
+    mix_experts_low: float = 1.0
+    mix_experts_high: float = 1.0
+    mix_experts_band_from: str = ""
     prefill_low: float = 1.0
     prefill_high: float = 1.0
     prefill_band_from: str = ""

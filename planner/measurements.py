@@ -83,6 +83,8 @@ def prefills() -> dict[str, np.ndarray]:
     """Prefills: FLOPs, bytes sent between tensor-parallel devices, measured seconds."""
     rows = _with_figures(_table("prefills.csv"))
     rows["phase"] = np.full(len(rows["id"]), "prefill")
+    rows["requests"] = np.ones(len(rows["id"]))
+    rows["context_tokens"] = rows["tokens"] + rows["depth_tokens"]
     rows["flops"] = rows["tflop"] * 1e12
     rows["weights_bytes"] = rows["weights_read_gb"] * 1e9
     # llama.cpp sends a prompt through split layers in pieces of 512 tokens, four under way at most.
