@@ -13,7 +13,8 @@ import numpy as np
 
 from planner import formulas
 
-FILE = Path(__file__).resolve().parent.parent / "presets" / "calibration.csv"
+PRESETS = Path(__file__).resolve().parent.parent / "presets"
+FILE = PRESETS / "calibration.csv"
 
 # An overhead that depends on the device is stated at this rate of FP32 arithmetic, FLOPs a second.
 REFERENCE_VECTOR_FLOPS = 30e12
@@ -196,6 +197,16 @@ def timings() -> dict[str, Timing]:
             for row in csv.DictReader(file)
         ]
     return {row.engine: row for row in rows}
+
+
+@cache
+def vector_rates() -> dict[str, float]:
+    """FP32 FLOPs a second without matrix units, by accelerator id, where a data sheet has them.
+
+    Only engines with vector_flops_per_byte or device_layer_us ask for it: those of one user.
+    """
+    with open(PRESETS / "vector_rates.csv", newline="", encoding="utf-8") as file:
+        return {row["id"]: float(row["vector_tflops"]) * 1e12 for row in csv.DictReader(file)}
 
 
 IDEAL = Timing(engine="ideal", group="ideal", fitted_on="the lesson's formula, not fitted")
