@@ -261,3 +261,61 @@ def crossover_context(weight_bytes, concurrency, fixed_bytes, bytes_per_token, w
     return max_context(
         2 * weight_bytes, weight_bytes, concurrency, fixed_bytes, bytes_per_token, windows
     )
+
+
+# --- time on a real engine ----------------------------------------------------------------------
+
+
+def limited_read_seconds(read_bytes, bandwidth, efficiency, vector_flops, flops_per_byte):
+    """Time to read and unpack: bytes / (η · BW) + v · bytes / R.
+
+    η is the part of the bandwidth that kernels reach. Engines that multiply one vector at a time do
+    it on the ordinary arithmetic units of rate R (FP32 FLOPs per second), and v FLOPs for every
+    byte: a device with much bandwidth and few such units is held back by them. v = 0 and R = ∞ for
+    engines that use the matrix units throughout.
+    """
+    return read_bytes / (efficiency * bandwidth) + flops_per_byte * read_bytes / vector_flops
+
+
+def layer_overhead_seconds(layers, seconds_per_layer):
+    """Time between kernels, synchronisation and the work too small to fill the device: L · c."""
+    return layers * seconds_per_layer
+
+
+def device_scaled_seconds(seconds, vector_flops, reference_flops):
+    """An overhead spent on the device itself shrinks as its units get faster: c · √(R₀ / R)."""
+    return seconds * np.sqrt(reference_flops / vector_flops)
+
+
+def all_reduce_bytes(layers, width, tokens, devices, element_bytes=2):
+    """Bytes each device sends when tensor parallel: 2 · L · 2(D − 1)/D · tokens · d · b.
+
+    Two sums over all devices a layer, each a ring (Shoeybi et al. 2019; Patarasuk and Yuan 2009).
+    """
+    return 4 * layers * (devices - 1) / devices * tokens * width * element_bytes
+
+
+def pipelined_devices(devices, pieces):
+    """Devices that a pipeline of D stages keeps busy with m pieces: D · m / (m + D − 1).
+
+    A layer split works on one piece of the prompt a device; the pipeline fills and drains once
+    (Huang et al. 2019). One piece is one device's work; many pieces approach D.
+    """
+    return devices * pieces / (pieces + devices - 1)
+
+
+def prompts_per_step(requests, output_tokens):
+    """Prompts of other requests that arrive while one decodes one token: (N − 1) / out.
+
+    In a steady mix each request ends after `out` steps and a new one takes its place.
+    """
+    return np.maximum(requests - 1, 0) / output_tokens
+
+
+def steady_mix_step_seconds(decode_seconds, prompts, prompt_seconds, pass_seconds):
+    """Decode step plus the prompts that share it: t + a · c + min(1, a) · f.
+
+    a prompts a step, c the arithmetic of one prompt, f the fixed cost of a prefill pass. Prompts
+    that arrive together share a pass, so that no more than one fixed cost falls on a step.
+    """
+    return decode_seconds + prompts * prompt_seconds + np.minimum(prompts, 1) * pass_seconds

@@ -1,0 +1,201 @@
+"""Predicted against measured: every measurement the project carries, as one tidy frame."""
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from planner import calibration, formulas, measurements
+from planner.fit import GROUP, NOT_OPTIMISED
+from planner.latency import timings
+
+PHASES = {
+    "decode": "Decode step",
+    "serving": "Step under load (serving benchmark)",
+    "prefill": "Prefill",
+    "batched": "Fixed batch, held out",
+    "ttft": "First token of one request, held out",
+}
+BATCHES = ([0, 1, 8, 32, 128, np.inf], ["1", "2–8", "9–32", "33–128", "over 128"])
+CONTEXTS = ([0, 512, 2048, 8192, np.inf], ["up to 512", "513–2,048", "2,049–8,192", "over 8,192"])
+
+SHOWN = [
+    "id",
+    "phase",
+    "engine",
+    "version",
+    "model",
+    "weights",
+    "device",
+    "device_name",
+    "devices",
+    "split",
+    "requests",
+    "context_tokens",
+    "quality",
+    "fitted",
+    "source_name",
+    "publisher",
+    "address",
+    "note",
+]
+
+
+@cache
+def measured() -> pd.DataFrame:
+    """One row per measurement, seconds.
+
+    measured_s; ideal_s: the lesson's formula; predicted_s: the engine's row of the calibration,
+    with its band low_s to high_s; out_of_fold_s: predicted without the row's source, for those that
+    constants were fitted on. `fitted` says which these are; the others were never fitted on, and
+    out_of_fold_s of theirs is predicted_s. error, ideal_error, out_of_fold_error: predicted /
+    measured − 1. optimised: the engines that the published ideal figure counts as such.
+    """
+    steps, prefills, first = measurements.steps(), measurements.prefills(), _first_tokens()
+    parts = [
+        _part(steps, _step_seconds(steps)),
+        _part(prefills, _prefill_seconds(prefills)),
+        _part(first, _prefill_seconds(first)),
+    ]
+    frame = pd.concat(parts, ignore_index=True)
+    without = frame["id"].map(measurements.out_of_fold())
+    frame["out_of_fold_s"] = without.where(frame["fitted"], frame["predicted_s"])
+    for name, of in (("", "predicted_s"), ("ideal_", "ideal_s"), ("out_of_fold_", "out_of_fold_s")):
+        frame[f"{name}error"] = frame[of] / frame["measured_s"] - 1
+    frame["in_band"] = frame["measured_s"].between(
+        frame["out_of_fold_s"] * frame["low_s"] / frame["predicted_s"],
+        frame["out_of_fold_s"] * frame["high_s"] / frame["predicted_s"],
+    )
+    frame["group"] = frame["engine"].map(GROUP)
+    frame["optimised"] = ~frame["engine"].isin(NOT_OPTIMISED)
+    frame["batch"] = pd.cut(frame["requests"], BATCHES[0], labels=BATCHES[1])
+    frame["context"] = pd.cut(frame["context_tokens"], CONTEXTS[0], labels=CONTEXTS[1])
+    return frame
+
+
+def errors(frame: pd.DataFrame, by=()) -> pd.DataFrame:
+    """How far off, by the columns named in `by` (none: one row for all of the frame).
+
+    rows, sources; median and p90 of |error| out of fold; ideal_median and ideal_p90 of the lesson's
+    formula; in_band: share of measurements inside the stated 80 % band.
+    """
+    by = list(by)
+    grouped = frame.groupby(by, observed=True) if by else frame.groupby(lambda _: "all")
+    off, ideal = (
+        lambda part, name=name: part[name].abs() for name in ("out_of_fold_error", "ideal_error")
+    )
+    rows = {
+        key: {
+            "rows": len(part),
+            "sources": part["source_name"].nunique(),
+            "median": off(part).median(),
+            "p90": off(part).quantile(0.9),
+            "ideal_median": ideal(part).median(),
+            "ideal_p90": ideal(part).quantile(0.9),
+            "in_band": part["in_band"].mean(),
+        }
+        for key, part in grouped
+    }
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    table.index = (
+        pd.MultiIndex.from_tuples(rows, names=by) if by else pd.Index(["all"], name="measurements")
+    )
+    return table.reset_index()
+
+
+def _part(rows, predicted):
+    names = calibration.band_names(rows)
+    low, high = (
+        np.array(
+            [
+                getattr(timings()[engine], f"{name}_{end}")
+                for engine, name in zip(rows["engine"], names, strict=True)
+            ]
+        )
+        for end in ("low", "high")
+    )
+    part = pd.DataFrame({name: rows[name] for name in SHOWN})
+    part["measured_s"] = rows["measured_s"]
+    part["ideal_s"] = calibration.ideal_seconds(rows)
+    part["predicted_s"] = predicted
+    part["low_s"], part["high_s"] = predicted * low, predicted * high
+    return part
+
+
+def _each_engine(rows, seconds):
+    """Seconds of every row by its engine's timing: `seconds` is called once per engine."""
+    predicted = np.empty(len(rows["id"]))
+    for engine in np.unique(rows["engine"]):
+        here = rows["engine"] == engine
+        part = {name: column[here] for name, column in rows.items()}
+        predicted[here] = seconds(timings()[engine], part)
+    return predicted
+
+
+def _step(timing, rows, cache_bytes, flops):
+    return timing.step(
+        weights_bytes=rows["weights_bytes"],
+        cache_bytes=cache_bytes,
+        flops=flops,
+        layers=rows["layers"],
+        bandwidth=rows["bandwidth"],
+        peak_flops=rows["peak_flops"],
+        vector_flops=rows["vector_flops"],
+        devices=rows["workers"],
+        experts=rows["experts"],
+        tensor_parallel=rows["tensor_parallel"],
+    )
+
+
+def _step_seconds(rows):
+    def seconds(timing, part):
+        step = _step(timing, part, part["cache_bytes"], part["flops"])
+        mixed = timing.mix(
+            step,
+            requests=part["requests"],
+            output_tokens=part["output_tokens"],
+            prompt_flops=part["prompt_flops"],
+            layers=part["layers"],
+            peak_flops=part["peak_flops"],
+            devices=part["workers"],
+        )
+        return np.where(part["phase"] == "serving", mixed.total_s, step.total_s)
+
+    return _each_engine(rows, seconds)
+
+
+def _prefill_seconds(rows):
+    def seconds(timing, part):
+        return timing.prefill(
+            part["flops"],
+            floor=_step(timing, part, 0.0, 0.0),
+            peak_flops=part["prefill_peak_flops"],
+            devices=part["prefill_workers"],
+            link_bytes=part["link_bytes"],
+            link=part["link"],
+        ).total_s
+
+    return _each_engine(rows, seconds)
+
+
+def _first_tokens():
+    """The serving rows of one request at a time, as the prefills their first tokens are."""
+    steps = measurements.steps()
+    alone = ~np.isnan(steps["ttft_ms"])
+    rows = {name: column[alone] for name, column in steps.items()}
+    sent = formulas.all_reduce_bytes(
+        rows["layers"], rows["width"], rows["prompt_tokens"], rows["workers"]
+    )
+    eight_bit = np.where(rows["weights"] == "fp8", 2, 1)
+    return rows | {
+        "id": np.char.add(rows["id"], "-ttft"),
+        "phase": np.full(len(rows["id"]), "ttft"),
+        "quality": np.full(len(rows["id"]), "held out"),
+        "fitted": np.zeros(len(rows["id"]), bool),
+        "cache_bytes": np.zeros(len(rows["id"])),
+        "flops": rows["prompt_flops"],
+        "prefill_peak_flops": rows["peak_flops"] * eight_bit,
+        "prefill_workers": rows["workers"],
+        "link_bytes": np.where(rows["tensor_parallel"], sent, 0.0),
+        "measured_s": rows["ttft_ms"] * 1e-3,
+    }
