@@ -144,6 +144,7 @@ def _model(fields, around, family, vision):
         experts=experts,
         experts_per_token=per_token,
         draft_layers=draft,
+        width=hidden,
         max_context=fields.number("context", None),
         dtype=weight_format(fields, around, experts > 0),
     )

@@ -23,6 +23,7 @@ LIMITS = {
     "stride": (1, 65_536),
     "state_bytes": (0, 10**10),
     "index_bytes": (0, 10**6),
+    "width": (0, 10**6),
     "parameters": (1, 10**15),
     "embedding_parameters": (0, 10**12),
     "head_parameters": (0, 10**12),
@@ -150,7 +151,7 @@ class Model:
     is it, and embedding_parameters is 0. vision_parameters: resident, but no part of writing text.
     expert_parameters: all routed experts together; of each layer's `experts` a token takes
     `experts_per_token`. draft_layers: layers that only speculative decoding loads, counted nowhere
-    else. dtype: how the published weights are stored, by the id of a weight format. file_bytes:
+    else. width: of the hidden state that layers pass on. dtype: how the published weights are stored, by the id of a weight format. file_bytes:
     size of the published weights where it is known exactly. 0 or None where a source is silent.
     """
 
@@ -165,6 +166,7 @@ class Model:
     experts: int = 0
     experts_per_token: int = 0
     draft_layers: int = 0
+    width: int = 0
     max_context: int | None = None
     dtype: str = "fp16"
     file_bytes: int | None = None
@@ -194,6 +196,11 @@ class Model:
     @property
     def layers(self):
         return sum(group.layers for group in self.groups)
+
+    @property
+    def vocabulary(self):
+        """Entries of the output head; 0 where the width is not known."""
+        return self.head_parameters // self.width if self.width else 0
 
     def read_parameters(self, tokens):
         """Parameters that one pass over so many tokens reads: the dense part, and experts covered.

@@ -38,6 +38,7 @@ MODEL_LETTERS = {
     "n": "experts",
     "k": "experts_per_token",
     "l": "draft_layers",
+    "d": "width",
     "c": "max_context",
     "b": "file_bytes",
     "t": "dtype",

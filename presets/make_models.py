@@ -32,6 +32,7 @@ def lesson_models():
             name=f"Lesson 7B, {kind}",
             groups=(LayerGroup(32, 32, kv_heads, 128, 128),),
             parameters=7 * 10**9,
+            width=4096,
             source=f"the lesson: 14 GB of weights at 16 bits; {kv_heads} key-value heads",
         )
 

@@ -322,7 +322,6 @@ def test_after_a_restart_of_the_server_slider_and_figures_agree(chromium):
     with browser.app(urllib.parse.urlsplit(address).port):
         connected = page.locator("[data-test-connection-state=CONNECTED]")
         connected.wait_for(state="attached", timeout=60_000)
-        page.wait_for_timeout(6000)  # longer than a slider waits for its answer
         idle(page)
         scenario = decode(query_of(page))[0]
         assert field(page, "memory").input_value() == f"{scenario.memory:,}"
@@ -330,6 +329,7 @@ def test_after_a_restart_of_the_server_slider_and_figures_agree(chromium):
         assert encode(scenario) >= before
         slider(page, "memory").focus()
         page.keyboard.press("ArrowRight")
+        page.wait_for_timeout(2500)  # the first message is lost, and sent again
         idle(page)
         again = decode(query_of(page))[0]
         assert again.memory > scenario.memory

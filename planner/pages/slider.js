@@ -3,10 +3,16 @@
 // The answer follows the hand: a dragged value is sent at once, but only one change is under way at
 // a time, so that a slow server sees fewer values and never an old one last.
 
-const PATIENCE_MS = 5000
+const PATIENCE_MS = [1500, 4000] // then asked again, then given up
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
 const GROUPED = /^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$/ // 8,192 but not the decimal comma of 16,5
 const states = new WeakMap()
+
+// What is sent while the connection is down is lost, and so is all that the same slider sends later.
+const connected = () => {
+  const app = document.querySelector("[data-test-connection-state]")
+  return !app || app.dataset.testConnectionState === "CONNECTED"
+}
 
 export default function ({ data, parentElement, setStateValue }) {
   const range = parentElement.querySelector("input[type=range]")
@@ -36,14 +42,22 @@ export default function ({ data, parentElement, setStateValue }) {
     if (state.known !== state.shown) show(state.known, nearest(state.known))
   }
   const send = (number) => {
-    if (state.sent !== null) {
+    if (!connected()) {
+      settle()
+      problem.textContent = `Not connected; ${field.value} is kept.`
+    } else if (state.sent !== null) {
       state.next = number
     } else if (number !== state.known) {
       state.sent = number
-      state.timer = setTimeout(settle, PATIENCE_MS) // no answer: back to what the page shows
-      // Stamped: after a lost connection the same number may be sent again, and must count again.
-      setStateValue("value", `${number}@${Date.now()}`)
+      ask(0)
     }
+  }
+  const ask = (time) => {
+    // Stamped, so that the same number counts when it is sent again. It may have to be: the first
+    // message after a connection was lost and found again does not arrive.
+    setStateValue("value", `${state.sent}@${Date.now()}`)
+    const again = time + 1 < PATIENCE_MS.length ? () => ask(time + 1) : settle
+    state.timer = setTimeout(again, PATIENCE_MS[time])
   }
 
   parentElement.querySelector("label").textContent = label
