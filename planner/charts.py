@@ -15,6 +15,8 @@ COLOURS = {
     "cache": "#E69F00",
     "overhead": "#8A8F98",
     "compute": "#CC79A7",
+    "prompts": "#F0E442",
+    "link": "#56B4E9",
     "fits": "#009E73",
     "does not fit": "#D55E00",
     "free": "transparent",
@@ -25,6 +27,7 @@ PAPER = {False: "#FFFFFF", True: "#181715"}
 OUTLINE = "#8A8F98"
 HEIGHT = 240
 SIDE = {"align": "align", "dx": "shift", "dy": "lift"}
+STEP_PARTS = ["weights", "cache", "compute", "overhead", "prompts"]
 MEMORY_PARTS = ["weights", "cache", "free", "does not fit"]
 
 CONTEXT_TICKS = [2**power for power in (7, 9, 11, 13, 15, 17, 20)]
@@ -90,6 +93,22 @@ def memory(most, unit, dark):
     return _bars(most, f"Memory ({unit})", MEMORY_PARTS, dark, marked=True)
 
 
+def engine_memory(most, unit, dark):
+    """What is needed and what an engine takes of a device. Data: rows, mark."""
+    named = ["weights", "cache", "overhead", "free", "does not fit"]
+    return _bars(most, f"Memory ({unit})", named, dark, marked=True)
+
+
+def engine_step(most, unit, dark):
+    """What a step is made of with an engine. Data: rows."""
+    return _bars(most, f"Time per token ({unit})", STEP_PARTS, dark, count=3)
+
+
+def engine_first(most, unit, dark):
+    """What the first token waits for with an engine. Data: rows."""
+    return _bars(most, f"First token ({unit})", ["compute", "overhead", "weights", "link"], dark)
+
+
 def devices(most, unit, count, dark):
     """Weights and cache on each of so many devices. Data: rows, mark."""
     return _bars(most, f"Memory ({unit})", MEMORY_PARTS, dark, marked=True, count=count)
@@ -147,16 +166,8 @@ def _own():
     return _named("rows").transform_filter("datum.own")
 
 
-def latency(most, unit, dark):
-    """Decode step over context: areas of weights and cache, a line a variant, reading speeds.
-
-    Data: rows, ends, point, speeds, full.
-    """
-    x = _context()
-    y = alt.Y("step:Q", title=f"Time per token ({unit})").scale(domain=[0, most], nice=False)
-    y = y.axis(tickCount=6)
-    weights = _own().mark_area(color=COLOURS["weights"], opacity=0.55, clip=True, aria=False)
-    cache = _own().mark_area(color=COLOURS["cache"], opacity=0.55, clip=True, aria=False)
+def _speeds_and_full(x, dark):
+    """Lines at reading speeds, and where memory is full. Data: speeds, full."""
     speeds = _named("speeds").encode(y=alt.Y("step:Q"))
     speed = speeds.mark_rule(color=MUTED[dark], strokeDash=[2, 3], clip=True, aria=False)
     speed_name = [
@@ -170,16 +181,54 @@ def latency(most, unit, dark):
         .mark_text(color=INK[dark], align="left", dx=5, dy=-8, aria=False)
         .encode(x=x, y=alt.datum(0), text="label:N")
     )
+    return alt.layer(speed, *speed_name, full, full_name)
+
+
+def latency(most, unit, dark):
+    """Decode step over context: areas of weights and cache, a line a variant, reading speeds.
+
+    Data: rows, ends, point, speeds, full.
+    """
+    x = _context()
+    y = alt.Y("step:Q", title=f"Time per token ({unit})").scale(domain=[0, most], nice=False)
+    y = y.axis(tickCount=6)
+    weights = _own().mark_area(color=COLOURS["weights"], opacity=0.55, clip=True, aria=False)
+    cache = _own().mark_area(color=COLOURS["cache"], opacity=0.55, clip=True, aria=False)
     hover = _named("rows").mark_point(size=120, opacity=0, clip=True, aria=False)
     return (
         weights.encode(x=x, y=alt.Y("weights:Q"))
         + cache.encode(x=x, y=y, y2=alt.Y2("weights:Q"))
-        + speed
-        + speed_name[0]
-        + speed_name[1]
-        + full
-        + full_name
+        + _speeds_and_full(x, dark)
         + _lines(x, y, dark)
+        + _ends(x, y, dark)
+        + hover.encode(x=x, y=y, tooltip=[_hover()])
+        + _point(x, y, dark)
+    ).properties(height=HEIGHT)
+
+
+def engine_latency(most, unit, dark):
+    """Decode step over context with an engine: its parts stacked, its band, the ideal line.
+
+    Data: rows, ends, point, speeds, full.
+    """
+    x = _context()
+    y = alt.Y("step:Q", title=f"Time per token ({unit})").scale(domain=[0, most], nice=False)
+    y = y.axis(tickCount=6)
+    rows = _named("rows")
+    chart = _speeds_and_full(x, dark)
+    for below, part in zip([None, *STEP_PARTS], STEP_PARTS, strict=False):
+        area = rows.mark_area(color=COLOURS[part], opacity=0.55, clip=True, aria=False)
+        edge = {"y2": alt.Y2(f"{below}:Q")} if below else {}
+        chart = area.encode(x=x, y=alt.Y(f"{part}:Q"), **edge) + chart
+    band = rows.mark_area(color=INK[dark], opacity=0.15, clip=True, aria=False)
+    line = rows.mark_line(color=INK[dark], strokeWidth=2, clip=True)
+    ideal = rows.mark_line(color=INK[dark], strokeWidth=1.5, strokeDash=[6, 4], clip=True)
+    hover = rows.mark_point(size=120, opacity=0, clip=True, aria=False)
+    return (
+        chart
+        + band.encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
+        + ideal.encode(x=x, y=alt.Y("ideal:Q"))
+        + line.encode(x=x, y=y)
         + _ends(x, y, dark)
         + hover.encode(x=x, y=y, tooltip=[_hover()])
         + _point(x, y, dark)

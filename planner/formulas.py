@@ -319,3 +319,14 @@ def steady_mix_step_seconds(decode_seconds, prompts, prompt_seconds, pass_second
     that arrive together share a pass, so that no more than one fixed cost falls on a step.
     """
     return decode_seconds + prompts * prompt_seconds + np.minimum(prompts, 1) * pass_seconds
+
+
+def crossover_concurrency(weight_seconds, compute_seconds_each, cache_seconds_each):
+    """Requests at which computing a step takes as long as reading for it: B · f = w + B · c.
+
+    w seconds for the weights, f and c for one request's arithmetic and cache. B = w / (f − c); ∞
+    where each request's cache takes longer to read than its token to compute.
+    """
+    spare = np.asarray(compute_seconds_each - cache_seconds_each, float)
+    with np.errstate(divide="ignore"):
+        return np.where(spare > 0, weight_seconds / np.maximum(spare, 0.0), np.inf)[()]

@@ -60,8 +60,12 @@ class Plan:
     tokens_per_s_per_request: float
     tokens_per_s_total: float
     crossover_context_tokens: float
+    decode_flops: float  # of one step, all requests and devices
+    crossover_concurrency: float  # with every expert read, where there are any
     reading_bandwidth_bytes_per_s: float  # at which each request gets READING_TOKENS_PER_S
 
+    prompt_tokens: float
+    new_prompt_tokens: float  # those that no cached prefix spares
     attention_flops: float
     projection_flops: float
     prefill_flops: float
@@ -107,18 +111,7 @@ def plan(scenario: Scenario, *, model: Model | None = None, **varied) -> Plan:
         shape.fixed, [each for each, _ in stores], [most for _, most in stores], context
     )
 
-    def stages(tokens):
-        """What each device holds and, in one pass over so many tokens, reads."""
-        return parallel.stages(
-            layout,
-            model.groups,
-            weights,
-            key_bytes=widths[0],
-            value_bytes=widths[1],
-            experts_read=_experts_read(model, tokens),
-        )
-
-    made = stages(concurrency)
+    made = _stages(scenario, model, weights, concurrency)
     requests = parallel.requests_per_group(concurrency, layout.data)
     held = [formulas.load_cache_bytes(stage.request_bytes(context), requests) for stage in made]
     needs = [
@@ -133,17 +126,39 @@ def plan(scenario: Scenario, *, model: Model | None = None, **varied) -> Plan:
     windows = [each for stage in made for each in stage.windows]
     fixed = sum(stage.fixed_bytes for stage in made)
 
-    attention = sum(
+    each_token = sum(
         formulas.attention_flops(
-            g.layers, g.query_heads, g.query_dim, g.output_dim, g.attended_pairs(context)
+            g.layers,
+            g.query_heads,
+            g.query_dim,
+            g.output_dim,
+            formulas.cached_tokens(context, g.span),
         )
         for g in model.groups
         if g.query_heads
     )
-    projection = formulas.projection_flops(model.active_parameters, context)
+    decode_flops = formulas.projection_flops(model.active_parameters, concurrency)
+    decode_flops = decode_flops + each_token * concurrency
+    all_read = sum(stage.weights_read_bytes for stage in _stages(scenario, model, weights, np.inf))
+
+    prompt = scenario.prompt or context
+    new = prompt - np.minimum(scenario.prefix, prompt - 1)  # at least the last token is read
+    attention = sum(
+        formulas.attention_flops(
+            g.layers,
+            g.query_heads,
+            g.query_dim,
+            g.output_dim,
+            g.attended_pairs(prompt) - g.attended_pairs(prompt - new),
+        )
+        for g in model.groups
+        if g.query_heads
+    )
+    projection = formulas.projection_flops(model.active_parameters, new)
     together = peak * layout.tensor
     prefill = formulas.compute_seconds(projection + attention, together)
-    prompt_read = sum(stage.weights_read_bytes for stage in stages(context))
+    prompt_stages = _stages(scenario, model, weights, new)
+    prompt_read = sum(stage.weights_read_bytes for stage in prompt_stages)
     prompt_read_s = formulas.read_seconds(prompt_read, bandwidth)
     return Plan(
         scenario=scenario,
@@ -177,9 +192,17 @@ def plan(scenario: Scenario, *, model: Model | None = None, **varied) -> Plan:
         tokens_per_s_per_request=formulas.tokens_per_second(step),
         tokens_per_s_total=formulas.tokens_per_second(step, concurrency),
         crossover_context_tokens=formulas.crossover_context(read, requests, fixed, grows, windows),
+        decode_flops=decode_flops,
+        crossover_concurrency=formulas.crossover_concurrency(
+            formulas.read_seconds(all_read, bandwidth),
+            formulas.compute_seconds(decode_flops / concurrency, peak * layout.stage_devices),
+            formulas.read_seconds(cache_read / requests, bandwidth) / layout.data,
+        ),
         reading_bandwidth_bytes_per_s=formulas.bandwidth_for_step(
             read, cache_read, 1 / READING_TOKENS_PER_S
         ),
+        prompt_tokens=prompt,
+        new_prompt_tokens=new,
         attention_flops=attention,
         projection_flops=projection,
         prefill_flops=projection + attention,
@@ -187,6 +210,22 @@ def plan(scenario: Scenario, *, model: Model | None = None, **varied) -> Plan:
         prefill_read_bytes=prompt_read,
         prefill_s=prefill,
         ttft_s=formulas.time_to_first_token_seconds(prefill, prompt_read_s),
+    )
+
+
+def plan_stages(plan: Plan, tokens) -> tuple[Stage, ...]:
+    """What each device holds and, in one pass over so many tokens of text, reads."""
+    return _stages(plan.scenario, plan.model, plan.weights, tokens)
+
+
+def _stages(scenario, model, weights, tokens):
+    return parallel.stages(
+        scenario.layout,
+        model.groups,
+        weights,
+        key_bytes=presets.cache_format(scenario.cache_k).bytes,
+        value_bytes=presets.cache_format(scenario.cache_v).bytes,
+        experts_read=_experts_read(model, tokens),
     )
 
 

@@ -53,6 +53,11 @@ def accelerator(choice: str) -> Accelerator:
     return _known(accelerators(), choice)
 
 
+def engine(choice: str) -> Engine:
+    """An engine by its id. ValueError where there is none such."""
+    return _known(engines(), choice)
+
+
 def weight_format(choice: str) -> WeightFormat:
     """A format of weights by its id. ValueError where there is none such."""
     return _known(weight_formats(), choice)

@@ -9,8 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from urllib.parse import urlencode
 
-from planner import parallel, presets
+from planner import parallel, presets, settings
 from planner.accelerator import Accelerator
+from planner.engine import Engine
+from planner.latency import Timing, timings
 from planner.link import VERSION, Notice, Number, collect
 from planner.model import Model
 from planner.notation import shorten
@@ -23,21 +25,40 @@ NUMBERS = {
     "memory": Number("Memory", "GB", 1, 100_000),
     "peak": Number("Compute", "TFLOP/s", 0.1, 100_000),
 }
+LENGTHS = {  # 0: not given
+    "prompt": Number("Prompt", "tokens", 0, 1_048_576, whole=True),
+    "prefix": Number("Prefix in cache", "tokens", 0, 1_048_576, whole=True),
+    "output": Number("Output", "tokens", 0, 1_048_576, whole=True),
+}
 PARALLEL = {
     "tp": Number("Tensor parallel", "devices", 1, parallel.MOST_DEVICES, whole=True),
     "pp": Number("Pipeline stages", "devices", 1, parallel.MOST_DEVICES, whole=True),
     "dp": Number("Data-parallel attention", "groups", 1, parallel.MOST_DEVICES, whole=True),
     "ep": Number("Expert parallel", "devices", 1, parallel.MOST_DEVICES, whole=True),
 }
+ALL_NUMBERS = {**NUMBERS, **LENGTHS, **PARALLEL}
 # Parameters that came after the first links: left out of a link where they have this value, which
 # is what a link without them has always meant.
-ADDED = {"cache_k": "fp16", "cache_v": "fp16", "tp": 1, "pp": 1, "dp": 1, "ep": 1}
+ADDED = {
+    "cache_k": "fp16",
+    "cache_v": "fp16",
+    "tp": 1,
+    "pp": 1,
+    "dp": 1,
+    "ep": 1,
+    "engine": "ideal",
+    "set": "",
+    "prompt": 0,
+    "prefix": 0,
+    "output": 0,
+}
 FIND = {
     "model": presets.model,
     "device": presets.accelerator,
     "weights": presets.weight_format,
     "cache_k": presets.cache_format,
     "cache_v": presets.cache_format,
+    "engine": presets.engine,
 }
 
 
@@ -51,6 +72,9 @@ class Scenario:
     data-parallel groups, experts dealt out over ep. concurrency: requests decoding at once, on all
     devices together. context: tokens of each request, prompt and generated so far. Of each device:
     bandwidth in GB/s, memory in GB (decimal, what can be allocated), peak in dense 16-bit TFLOP/s.
+    engine: who serves; set: figures of it that were changed, as `settings.read` reads them. prompt:
+    tokens of a request's prompt, 0 where it is the whole context; prefix: how many of them are in
+    the cache already; output: tokens that a request writes, 0 where no new prompts arrive.
     Raises ValueError, naming the input, on a value that is not allowed.
     """
 
@@ -68,6 +92,11 @@ class Scenario:
     bandwidth: float | None = None
     memory: float | None = None
     peak: float | None = None
+    engine: str = "ideal"
+    set: str = ""
+    prompt: int = 0
+    prefix: int = 0
+    output: int = 0
 
     def __post_init__(self):
         for name, find in FIND.items():
@@ -82,7 +111,7 @@ class Scenario:
         for name, value in device_numbers(self.device).items():
             if getattr(self, name) is None:
                 object.__setattr__(self, name, value)
-        for name, number in {**NUMBERS, **PARALLEL}.items():
+        for name, number in ALL_NUMBERS.items():
             value = getattr(self, name)
             if not isinstance(value, (int, float)) or isinstance(value, bool):
                 raise ValueError(f"{name}: {shorten(repr(value))} is not a number")
@@ -94,6 +123,10 @@ class Scenario:
             object.__setattr__(self, name, number.nearest(value))
         for refusal in parallel.refusals(self.layout, self.the_model, self.layout.devices):
             raise ValueError(f"{SHORT[refusal.name]}: {refusal.text}")
+        try:
+            settings.read(self.set)
+        except ValueError as problem:
+            raise ValueError(f"set: {problem}") from None
 
     @property
     def the_model(self) -> Model:
@@ -102,6 +135,16 @@ class Scenario:
     @property
     def the_device(self) -> Accelerator:
         return presets.accelerator(self.device)
+
+    @property
+    def the_engine(self) -> Engine:
+        """The engine with the figures of its memory that were set."""
+        return settings.apply_engine(presets.engine(self.engine), settings.read(self.set))
+
+    @property
+    def the_timing(self) -> Timing:
+        """The engine's calibration with the figures that were set."""
+        return settings.apply_timing(timings()[self.engine], settings.read(self.set))
 
     @property
     def layout(self) -> Layout:
@@ -129,7 +172,7 @@ def as_link(scenario: Scenario) -> dict[str, str]:
 
 def encode(scenario: Scenario) -> str:
     """The query string that holds the whole scenario."""
-    return urlencode(as_link(scenario), safe="~")
+    return urlencode(as_link(scenario), safe="~:,")
 
 
 def decode(query: str | Mapping[str, Sequence[str]]) -> tuple[Scenario, tuple[Notice, ...]]:
@@ -149,11 +192,17 @@ def decode(query: str | Mapping[str, Sequence[str]]) -> tuple[Scenario, tuple[No
             notices.append(Notice(name, f"{problem}; {find(default).name} is used instead."))
             values[name] = default
     defaults = Scenario(**values)
-    for name, number in {**NUMBERS, **PARALLEL}.items():
+    for name, number in ALL_NUMBERS.items():
         values[name], problem = number.read(given.get(name), getattr(defaults, name))
         if problem:
             notices.append(Notice(name, problem))
     values |= _divisible(values, notices)
+    values["set"] = given.get("set", "")
+    try:
+        settings.read(values["set"])
+    except ValueError as problem:
+        notices.append(Notice("set", f"{problem}; the engine's own figures are used instead."))
+        values["set"] = ""
     return Scenario(**values), tuple(notices)
 
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from planner import parallel, presets, words
+from planner import words
 from planner.accelerator import GB
 from planner.plan import Plan, plan
 from planner.scenario import NUMBERS, Scenario
+from planner.serving import Served, parts, serve
 
 # Tokens a second at about 0.75 words a token: some 270, 500 and 850 words a minute.
 READING_SPEEDS = {6: "reading", 11: "fast reading", 19: "skimming"}
@@ -73,91 +74,7 @@ def label_of(pair: dict[str, Plan]) -> str:
     return next(label for label, each in pair.items() if each.model == each.scenario.the_model)
 
 
-def memory(pair: dict[str, Plan]) -> Drawing:
-    """One bar a variant: weights, cache, what is beyond the memory, what stays free."""
-    parts, sentences = [], []
-    for label, each in pair.items():
-        usable, needed = each.memory_usable_bytes, each.memory_needed_bytes
-        sentence = (
-            f"{label}: {words.data(each.device_weights_bytes)} weights + "
-            f"{words.data(each.device_cache_bytes)} cache = "
-            f"{words.data(needed)} of {words.data(usable)} "
-            f"({words.gib(needed)} of {words.gib(usable)})"
-        )
-        sentences.append(sentence)
-        parts += _segments(label, each.device_weights_bytes, needed, usable, sentence)
-    text = "Memory at this load. " + ". ".join(sentences) + "."
-    return _bars(parts, MEMORY_UNITS, text, mark=own_of(pair).memory_usable_bytes)
-
-
-def _segments(label, weights, needed, usable, sentence):
-    """A bar's parts in bytes: weights and cache as far as they fit, what does not, what is free."""
-    parts, edges = [], (0, weights, needed)
-    for part, start, end in zip(("weights", "cache"), edges, edges[1:], strict=False):
-        if min(end, usable) > start:
-            parts.append((label, part, start, min(end, usable), sentence))
-        if end > usable:
-            parts.append((label, "does not fit", max(start, usable), end, sentence))
-    if needed <= usable:
-        parts.append((label, "free", needed, usable, sentence))
-    return parts
-
-
-def step(pair: dict[str, Plan]) -> Drawing:
-    """One bar a variant: reading the weights, reading the caches."""
-    parts, sentences = [], []
-    for label, each in pair.items():
-        sentence = _step_sentence(label, each.decode_step_s, each.cache_share_of_step)
-        sentences.append(sentence)
-        weights = each.weights_read_s
-        parts += [
-            (label, "weights", 0, weights, sentence),
-            (label, "cache", weights, each.decode_step_s, sentence),
-        ]
-    text = "What a decode step is made of. " + ". ".join(sentences) + "."
-    return _bars(parts, TIME_UNITS, text)
-
-
-def devices(own: Plan) -> Drawing:
-    """One bar a device: its weights and the cache of its requests."""
-    usable = own.memory_usable_bytes
-    held = parallel.device_memory(
-        own.scenario.layout, own.stages, own.concurrency, own.context_tokens
-    )
-    parts = []
-    for each in held:
-        label = f"device {each.device + 1}"
-        sentence = (
-            f"{label}, stage {each.stage + 1}, group {each.group + 1}: "
-            f"{words.data(each.weights_bytes)} weights + {words.data(each.cache_bytes)} cache of "
-            f"{words.requests(each.requests)}"
-        )
-        needed = each.weights_bytes + each.cache_bytes
-        parts += _segments(label, each.weights_bytes, needed, usable, sentence)
-    needed = words.data(own.memory_needed_bytes)
-    text = f"Memory on each of {len(held)} devices. The fullest needs {needed}."
-    drawing = _bars(parts, MEMORY_UNITS, text, mark=usable)
-    return replace(drawing, bounds=(*drawing.bounds, len(held)))
-
-
-def _bars(parts, units, alt, mark=None):
-    """Bars of parts in SI units, drawn in the unit that suits the longest."""
-    rows = pd.DataFrame(parts, columns=["variant", "part", "start", "end", "sentence"])
-    most, size, unit = axis(rows.end.max(), units)
-    rows = rows.assign(start=rows.start / size, end=rows.end / size)
-    columns = {
-        "variant": "variant",
-        "part": "part",
-        "start": f"from ({unit})",
-        "end": f"to ({unit})",
-    }
-    frames = {"rows": rows}
-    if mark is not None:
-        frames["mark"] = pd.DataFrame({"at": [mark / size], "label": [words.data(mark)]})
-    return Drawing(frames, (most, unit), columns, alt)
-
-
-def _step_sentence(label, seconds, cache_share):
+def step_sentence(label, seconds, cache_share):
     share = words.significant(100 * cache_share, 2)
     return f"{label}: {words.duration(seconds)} a token, {share} % of it reading cache"
 
@@ -220,13 +137,13 @@ def latency(scenario: Scenario, pair: dict[str, Plan]) -> Drawing:
             "step": swept.decode_step_s / size,
             "rate": swept.tokens_per_s_per_request,
             "sentence": [
-                f"{n:,.0f} tokens, {load}. {_step_sentence(label, seconds, share)}"
+                f"{n:,.0f} tokens, {load}. {step_sentence(label, seconds, share)}"
                 for n, seconds, share in steps
             ],
         }
 
     rows = _stack(pair, columns)
-    sentence = f"{scenario.context:,} tokens, {load}. " + _step_sentence(
+    sentence = f"{scenario.context:,} tokens, {load}. " + step_sentence(
         label, own.decode_step_s, own.cache_share_of_step
     )
     full = own.max_context_tokens
@@ -256,6 +173,72 @@ def latency(scenario: Scenario, pair: dict[str, Plan]) -> Drawing:
     )
 
 
+def engine_latency(served: Served) -> Drawing:
+    """Decode step over the context as the engine does it: its parts, its band, the ideal line."""
+    scenario, own = served.plan.scenario, served.plan
+    contexts = np.union1d(CONTEXTS, scenario.context)
+    now = served.mixed_s or served.step_s
+    most, size, unit = axis(max(1.05 * SLOWEST_READING_S, 2 * now.value), TIME_UNITS)
+    swept = serve(plan(scenario, context=contexts))
+    step, band = swept.mixed or swept.step, swept.mixed_s or swept.step_s
+    rows, top = {"context": contexts}, np.zeros(len(contexts))
+    for name, seconds in parts(step):
+        top = top + seconds / size
+        rows[name] = top
+    rows |= {"low": band.low / size, "high": band.high / size, "step": band.value / size}
+    rows["ideal"] = np.broadcast_to(swept.plan.decode_step_s / size, contexts.shape)
+    load = words.requests(scenario.concurrency)
+
+    def sentence(context, each, low, high):
+        return (
+            f"{context:,.0f} tokens, {load}. {served.engine.name}: {words.duration(each)} a token "
+            f"({words.duration(low)} to {words.duration(high)})"
+        )
+
+    times = zip(contexts, band.value, band.low, band.high, strict=True)
+    rows["sentence"] = [sentence(*each) for each in times]
+    here = sentence(scenario.context, now.value, now.low, now.high)
+    ideal = words.duration(own.decode_step_s)
+    frame = pd.DataFrame(rows)
+    names = []
+    for name, column, level in ((served.engine.name, "step", 0.92), ("ideal", "ideal", 0.75)):
+        at = np.flatnonzero(frame[column] <= level * most)
+        if len(at):
+            context = contexts[at[-1]]
+            left = column == "step" or _along(context) > 0.8
+            side = ("right", -8) if left else ("left", 8)
+            names.append((name, context, frame[column][at[-1]], *side))
+    full = _longest(served)
+    visible = [full] if SHORTEST <= full <= LONGEST else []
+    where = {"context": scenario.context, "step": now.value / size}
+    label = words.duration(now.value)
+    return Drawing(
+        {
+            "rows": frame,
+            "ends": pd.DataFrame(names, columns=["variant", "context", "step", "align", "shift"]),
+            "point": _point(here, label, _along(scenario.context) < 0.2, **where),
+            "speeds": _speeds(most, size),
+            "full": pd.DataFrame({"context": visible, "label": ["memory full"] * len(visible)}),
+        },
+        (most, unit),
+        {
+            "context": "context (tokens)",
+            "step": f"time per token ({unit})",
+            "low": f"80 % band from ({unit})",
+            "high": f"to ({unit})",
+            "ideal": f"ideal ({unit})",
+        },
+        f"Time per token over the context. At {here}; ideal {ideal}.",
+    )
+
+
+def _longest(served):
+    """The longest context at which the engine holds the load, to within an eighth of an octave."""
+    fine = np.geomspace(SHORTEST, LONGEST, 105).round()
+    holds = serve(plan(served.plan.scenario, context=fine)).fits
+    return float(fine[holds].max()) if holds.any() else 0.0
+
+
 def fit(scenario: Scenario, pair: dict[str, Plan]) -> Drawing:
     """The longest context that fits at each concurrency, a line a variant."""
     counts = np.union1d(CONCURRENCIES, scenario.concurrency)
@@ -276,7 +259,10 @@ def fit(scenario: Scenario, pair: dict[str, Plan]) -> Drawing:
 
     rows = _stack(pair, columns)
     seen = ~np.isnan(rows["line"])
-    low = [seen & (rows["concurrency"] <= level) for level in (np.sqrt(MOST), MOST**0.25)]
+    # Names stand away from the present point's own words.
+    near = 16 <= scenario.concurrency <= 256
+    levels = (512, 4) if near else (64, 8)
+    low = [seen & (rows["concurrency"] <= level) for level in levels]
     own = own_of(pair)
     load = f"{words.requests(scenario.concurrency)} of {scenario.context:,} tokens"
     here = "fits" if own.fits else "does not fit"
@@ -352,24 +338,3 @@ def _names(rows, pair, shown, x, y):
 
 def _before(contexts, most):
     return [_along(each) <= most for each in contexts]
-
-
-def layers(own: Plan) -> pd.DataFrame:
-    """The model's groups of layers, and what each keeps of one request at this precision."""
-    scenario = own.scenario
-    widths = [presets.cache_format(each).bytes for each in (scenario.cache_k, scenario.cache_v)]
-    rows = [
-        {
-            "layers": group.layers,
-            "kind": group.kind,
-            "query heads": group.query_heads,
-            "KV heads": group.kv_heads,
-            "key width": group.key_dim,
-            "value width": group.value_dim,
-            "window (tokens)": group.window,
-            "bytes per token": group.bytes_per_token(*widths),
-            "fixed bytes": group.fixed_bytes,
-        }
-        for group in own.model.groups
-    ]
-    return pd.DataFrame(rows).astype({"window (tokens)": "Int64"})

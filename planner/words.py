@@ -1,17 +1,13 @@
 """Numbers and results in words, as the page, the charts and the report show them."""
 
 import math
-from dataclasses import replace
 
-from planner import parallel, presets
+from planner import parallel
 from planner.accelerator import GIB
 from planner.plan import Plan
-from planner.plan import plan as plan_of
-from planner.scenario import NUMBERS, Scenario, device_numbers
+from planner.scenario import device_numbers
 
 MORE = "∞"
-EIGHT_BIT = presets.cache_format("fp8")
-DEVICE_COUNTS = (2, 4, 8, 16, 32, 64)
 
 
 def significant(value: float, digits: int = 3) -> str:
@@ -144,111 +140,3 @@ def model_sentence(model) -> str:
         f"{significant(model.parameters / 1e9)} billion parameters{experts}, "
         f"{model.layers} layers. Cache of one request at 16 bits: {', '.join(parts)}."
     )
-
-
-def figures(plan: Plan) -> list[tuple[str, str, str]]:
-    """The headline figures: name, value, and what it is."""
-    stored = presets.weight_format(plan.scenario.weights)
-    many = plan.scenario.layout.devices > 1
-    together = " On all devices together." if many else ""
-    tokens = f"{whole(plan.cache_bytes_per_token)} bytes that one more token adds to one request"
-    windowed = "".join(
-        f", and {whole(each)} bytes until {whole(most)} tokens"
-        for each, most in plan.cache.windowed
-    )
-    fixed = f"; {data(plan.cache.fixed)} whatever the context" if plan.cache.fixed else ""
-    return [
-        (
-            "Weights",
-            data(plan.weights_bytes),
-            f"{gib(plan.weights_bytes)}, {plan.weights.basis}: {stored.name}.{together}",
-        ),
-        (
-            "Cache",
-            data(plan.cache_bytes),
-            f"{gib(plan.cache_bytes)}. Keys and values of all past tokens, all requests.{together}",
-        ),
-        ("Cache per token", data(plan.cache_bytes_per_token), f"{tokens}{windowed}{fixed}."),
-        (
-            "Time per token",
-            duration(plan.decode_step_s),
-            "Reading the weights and every cache once, at full bandwidth. The least it can be.",
-        ),
-        (
-            "First token",
-            duration(plan.ttft_s),
-            f"Reading a prompt of {whole(plan.context_tokens)} tokens at full peak; no queue.",
-        ),
-        (
-            "All, tokens/s",
-            significant(plan.tokens_per_s_total),
-            "Tokens per second of all requests together.",
-        ),
-    ]
-
-
-LEFT_OUT = """
-- This is the **ideal engine**: full bandwidth, full peak, nothing reserved. Over 1,673 published
-  measurements the ideal time per token was about half of the measured one (median error 48 %; 38 %
-  with the fastest engines).
-- All requests have the same context, and nothing is shared between them. With some hundred requests
-  at once, computing may take longer than reading; that is not in the time per token.
-- Several devices: what they send each other takes no time here, and the stages of a pipeline wait
-  for one another. Experts are taken to be chosen evenly, which reads the most of them.
-- Memory that an engine takes for itself (activations, graphs, fragments) is not counted.
-"""
-
-
-def verdict(plan: Plan) -> tuple[str, str]:
-    """The answer: whether it fits and by how much, and the sentence that goes with it.
-
-    Where it does not fit, the second sentence says what would make it fit.
-    """
-    scenario = plan.scenario
-    tokens = f"{whole(scenario.context)} tokens"
-    count = scenario.layout.devices
-    where = f" on each of {count} devices" if count > 1 else ""
-    if plan.fits:
-        each = "it" if scenario.concurrency == 1 else "each"
-        limit = NUMBERS["concurrency"].maximum
-        most = plan.max_concurrency
-        up_to = f"More than {requests(limit)}" if most > limit else f"Up to {requests(most)}"
-        return (
-            f"Fits, with {data(plan.memory_free_bytes)} to spare{where}.",
-            f"{up_to} of {tokens}; with "
-            f"{whole(scenario.concurrency)}, {each} sees {rate(plan.tokens_per_s_per_request)}.",
-        )
-    missing = f"Does not fit: {data(-plan.memory_free_bytes)} too much{where}."
-    more = f"{enough(plan.memory_needed_bytes)} of memory{where}"
-    ways = [f"{n} devices" for n in [more_devices(scenario)] if n]
-    if plan.device_weights_bytes > plan.memory_usable_bytes:
-        need = f"The weights alone need {data(plan.device_weights_bytes)}{where}."
-        return missing, f"{need} It would fit with {', or '.join([*ways, more])}."
-    if plan_of(with_small_cache(scenario)).fits:
-        ways.insert(0, "an 8-bit cache")
-    if plan.max_context_tokens >= NUMBERS["context"].minimum:
-        each = " each" if scenario.concurrency > 1 else ""
-        ways.insert(0, f"{whole(plan.max_context_tokens)} tokens{each}")
-    if plan.max_concurrency >= 1:
-        ways.insert(0, requests(plan.max_concurrency))
-    return missing, f"It would fit with {', or '.join([*ways, more])}."
-
-
-def with_small_cache(scenario: Scenario) -> Scenario:
-    """The scenario with keys and values at 8 bits, or as small as they are already."""
-    small = {}
-    for name in ("cache_k", "cache_v"):
-        wide = presets.cache_format(getattr(scenario, name)).bits > EIGHT_BIT.bits
-        small[name] = EIGHT_BIT.id if wide else getattr(scenario, name)
-    return replace(scenario, **small)
-
-
-def more_devices(scenario: Scenario) -> int:
-    """The fewest devices, more than now and a power of two, on which it fits; 0 where none do."""
-    for count in DEVICE_COUNTS:
-        if count > scenario.layout.devices:
-            for each in parallel.layouts(scenario.the_model, count)[:1]:
-                words = {"tp": each.tensor, "pp": each.pipeline, "dp": each.data, "ep": each.expert}
-                if plan_of(replace(scenario, **words)).fits:
-                    return count
-    return 0

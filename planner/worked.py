@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from planner import parallel, presets, words
 from planner.accelerator import GB
 from planner.plan import READING_TOKENS_PER_S, TERA, Plan
+from planner.serving import Served, parts
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,14 @@ def gb(count: float) -> str:
 
 def arithmetic(plan: Plan) -> list[Worked]:
     """Every equation behind the plan's figures, in the order in which they build on each other."""
-    return [*_weights(plan), *_cache(plan), *_memory(plan), *_decode(plan), *_prefill(plan)]
+    return [
+        *_weights(plan),
+        *_cache(plan),
+        *_memory(plan),
+        *_decode(plan),
+        *_crossovers(plan),
+        *_prefill(plan),
+    ]
 
 
 def _weights(plan):
@@ -238,21 +246,105 @@ def _decode(plan):
     )
 
 
+def _crossovers(plan):
+    read, bandwidth = gb(plan.weights_read_bytes), exact(plan.bandwidth_bytes_per_s / GB)
+    grows = [pair for s in plan.stages for pair in zip(s.bytes_per_token, s.windows, strict=True)]
+    fixed = sum(stage.fixed_bytes for stage in plan.stages)
+    endless = sum(p for p, w in grows if math.isinf(w))
+    full = [(p, w) for p, w in grows if math.isfinite(w)]
+    context = plan.crossover_context_tokens
+    requests = parallel.requests_per_group(plan.concurrency, plan.scenario.dp)
+    if math.isfinite(context) and endless and all(context >= w for _, w in full):
+        fixed += sum(p * w for p, w in full)
+        less = f" − {gb(fixed)}" if fixed else ""
+        yield Worked(
+            "Context at which the caches take as long to read as the weights",
+            "⌊(W / B − fixed) / bytes per token⌋",
+            f"⌊({read} / {exact(requests)}{less}) / {gb(endless)}⌋",
+            f"{words.whole(context)} tokens",
+            context,
+        )
+    if math.isfinite(plan.crossover_concurrency) and not plan.model.experts:
+        layout = plan.scenario.layout
+        each = f"{exact(plan.decode_flops / plan.concurrency / TERA)} TFLOP"
+        peak = f"{exact(plan.peak_flops * layout.stage_devices / TERA)} TFLOP/s"
+        cache = gb(plan.cache_read_bytes / requests / layout.data)
+        yield Worked(
+            "Requests at which computing takes as long as reading",
+            "(W / BW) / (FLOPs / peak − c / BW)",
+            f"({read} / {bandwidth} GB/s) / ({each} / {peak} − {cache} / {bandwidth} GB/s)",
+            f"{words.significant(plan.crossover_concurrency)}",
+            plan.crossover_concurrency,
+        )
+
+
+def with_engine(served: Served) -> list[Worked]:
+    """What the engine makes of it: the sum of a step's parts, and what is left for the cache."""
+    name, step, held = served.engine.name, served.step, served.reserve
+    pieces = [(part, seconds) for part, seconds in parts(step) if seconds > 0]
+    found = [
+        Worked(
+            f"Time per token with {name}",
+            " + ".join(part for part, _ in pieces),
+            " + ".join(f"{exact(seconds * 1e3)} ms" for _, seconds in pieces),
+            words.duration(step.total_s),
+            step.total_s,
+        )
+    ]
+    first = served.first
+    named = (("compute", first.compute_s), ("fixed", first.floor_s), ("link", first.link_s))
+    pieces = [(part, seconds) for part, seconds in named if seconds > 0]
+    found.append(
+        Worked(
+            f"First token with {name}",
+            " + ".join(part for part, _ in pieces),
+            " + ".join(f"{exact(seconds * 1e3)} ms" for _, seconds in pieces),
+            words.duration(first.total_s),
+            first.total_s,
+        )
+    )
+    before, inside = 0.0, 0.0
+    for term in ("weights", "non_torch", "activation", "graphs"):
+        when = getattr(served.engine, f"{term}_charged")
+        count = float(getattr(held, f"{term}_bytes"))
+        before += count * (when == "before")
+        inside += count * (when == "inside")
+    if held.pool_bytes > 0:
+        less = f"({gb(held.total_bytes)} − {gb(before)})" if before else gb(held.total_bytes)
+        found.append(
+            Worked(
+                f"Cache pool of {name}",
+                "f · (M − taken before) − taken inside",
+                f"{exact(served.engine.fraction)} × {less} − {gb(inside)}",
+                words.data(held.pool_bytes),
+                float(held.pool_bytes),
+            )
+        )
+    return found
+
+
 def _prefill(plan):
-    context = f"{plan.context_tokens:,}"
+    prompt, new = plan.prompt_tokens, plan.new_prompt_tokens
+    spared = prompt - new
+    tokens = f"({prompt:,} − {spared:,} in cache)" if spared else f"{prompt:,}"
     yield Worked(
         "Work of the weights on the prompt",
         "2 · P · n",
-        f"2 × {exact(plan.model.active_parameters / 1e9)} billion × {context} tokens",
+        f"2 × {exact(plan.model.active_parameters / 1e9)} billion × {tokens} tokens",
         f"{words.significant(plan.projection_flops / TERA)} TFLOP",
         plan.projection_flops,
     )
+
+    def pairs(group):
+        seen = _pairs(group, prompt)
+        return f"({seen} − {_pairs(group, spared)})" if spared else seen
+
     yield Worked(
         "Work of attention on the prompt",
         "Σ 2 · L · H · (d_q + d_v) · pairs",
         " + ".join(
             f"2 × {g.layers} layers × {g.query_heads} heads × ({g.query_dim} + {g.output_dim}) "
-            f"× {_pairs(g, plan.context_tokens)}"
+            f"× {pairs(g)}"
             for g in plan.model.groups
             if g.query_heads and g.query_dim + g.output_dim
         )

@@ -6,7 +6,8 @@ import urllib.parse
 import pytest
 from playwright.sync_api import expect
 
-from planner import Scenario, charts, decode, encode, plan, words
+from planner import Scenario, answer, charts, decode, encode, plan
+from planner.serving import serve
 from tests import browser
 from tests.browser import idle
 from tests.test_page import LLAMA
@@ -69,10 +70,10 @@ def drawn(page):
 
 def shown(scenario):
     """The figures that a page must show for a scenario."""
-    result = plan(scenario)
+    served = serve(plan(scenario))
     return {
-        "answer": words.verdict(result)[0],
-        **{name: value for name, value, _ in words.figures(result)},
+        "answer": answer.served_verdict(served)[0],
+        **{each.name: each.value for each in answer.figures(served)},
     }
 
 
@@ -329,7 +330,8 @@ def test_after_a_restart_of_the_server_slider_and_figures_agree(chromium):
         assert encode(scenario) >= before
         slider(page, "memory").focus()
         page.keyboard.press("ArrowRight")
-        page.wait_for_timeout(2500)  # the first message is lost, and sent again
+        # The first message is lost, and sent again.
+        expect(page).not_to_have_url(re.compile(f"memory={scenario.memory}&"), timeout=15_000)
         idle(page)
         again = decode(query_of(page))[0]
         assert again.memory > scenario.memory

@@ -5,15 +5,15 @@ import json
 import numpy as np
 import pytest
 
-from planner import Scenario, charts, plan, sweep
+from planner import Scenario, bars, charts, plan, sweep
 from planner.accelerator import GB
 
 CHARTS = {
-    "memory": (charts.memory, lambda scenario, pair: sweep.memory(pair)),
+    "memory": (charts.memory, lambda scenario, pair: bars.memory(pair)),
     "latency": (charts.latency, sweep.latency),
     "fit": (charts.fit, sweep.fit),
-    "step": (charts.step, lambda scenario, pair: sweep.step(pair)),
-    "devices": (charts.devices, lambda scenario, pair: sweep.devices(sweep.own_of(pair))),
+    "step": (charts.step, lambda scenario, pair: bars.step(pair)),
+    "devices": (charts.devices, lambda scenario, pair: bars.devices(sweep.own_of(pair))),
 }
 SCENARIOS = [
     Scenario(),
@@ -71,7 +71,7 @@ def in_si(drawing):
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_bars_add_up_to_the_plan(scenario):
     pair = sweep.variants(scenario)
-    parts, steps = in_si(sweep.memory(pair)), in_si(sweep.step(pair))
+    parts, steps = in_si(bars.memory(pair)), in_si(bars.step(pair))
     for label, each in pair.items():
         bar = parts[parts.variant == label]
         assert bar[bar.part != "free"]["size"].sum() == pytest.approx(each.memory_needed_bytes)
@@ -83,11 +83,11 @@ def test_bars_add_up_to_the_plan(scenario):
 def test_each_device_s_bar_is_what_it_holds():
     scenario = Scenario("deepseek-v3", device="h200-sxm", tp=2, pp=2, dp=2, ep=4, concurrency=5)
     own = plan(scenario)
-    bars = in_si(sweep.devices(own))
-    used = bars[bars.part != "free"].groupby("variant", sort=False)["size"].sum()
+    drawn = in_si(bars.devices(own))
+    used = drawn[drawn.part != "free"].groupby("variant", sort=False)["size"].sum()
     assert len(used) == 8
     assert used.max() == pytest.approx(own.memory_needed_bytes)
-    weights = bars[bars.part == "weights"].groupby("variant", sort=False)["size"].sum()
+    weights = drawn[drawn.part == "weights"].groupby("variant", sort=False)["size"].sum()
     assert weights.max() == pytest.approx(max(stage.weights_bytes for stage in own.stages))
 
 

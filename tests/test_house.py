@@ -10,8 +10,9 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 FLOORS = ["formulas", "accelerator", "model", "notation", "precision", "parallel", "engine",
           "latency", "architectures", "config", "hub", "presets", "logs", "reconcile",
-          "measurements", "fit", "calibration", "link", "scenario", "plan", "words", "worked",
-          "sweep", "accuracy", "lesson", "charts", "pages"]  # fmt: skip
+          "measurements", "fit", "calibration", "link", "settings", "scenario", "plan", "serving",
+          "words", "answer", "worked", "sweep", "bars", "accuracy", "lesson", "charts",
+          "pages"]  # fmt: skip
 # The lowest module that may import each library; NumPy and the standard library are free to all.
 FIRST = {"pandas": "sweep", "altair": "charts", "streamlit": "pages"}
 FILES = sorted((ROOT / "planner").rglob("*.py"))

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from planner import Scenario, encode, plan, presets, words
+from planner import Scenario, answer, encode, plan, presets, words
 from planner.parallel import Layout
 from tests.browser import ROOT
 from tests.test_scenario import BAD_LINKS
@@ -64,7 +64,7 @@ def test_an_example_shows_its_plan(example):
         )
     )
     assert not page.exception
-    assert (page.title[0].value, page.markdown[0].value) == words.verdict(result)
+    assert (page.title[0].value, page.markdown[0].value) == answer.verdict(result)
     point = frames(page, "Time per token over")["point"]
     assert point.label[0] == words.duration(result.decode_step_s)
     assert point.context[0] == result.context_tokens
@@ -261,3 +261,40 @@ def test_every_model_s_page_is_whole(model):
     page.session_state["model-box"] = page.session_state["arithmetic"] = True
     page.run()
     assert not page.exception
+
+
+@pytest.mark.parametrize("engine", presets.engines(), ids=str)
+def test_every_engine_s_page_is_whole(engine):
+    page = opened(f"model=llama-3.1-8b&device=h100-sxm&engine={engine}&prompt=1000&output=200")
+    assert not page.exception
+    assert not page.text
+    page.session_state["engine-box"] = page.session_state["arithmetic"] = True
+    page.session_state["left-out"] = page.session_state["reserve-box"] = True
+    page.run()
+    assert not page.exception
+    assert len(page.get("vega_lite_chart")) == 4
+    kinds = [each.delta for each in page.metric]
+    assert kinds[:3] == ["file size", "computed", "computed"]
+    assert all((kind == "ideal") == (engine == "ideal") for kind in kinds[3:])
+
+
+def test_the_engine_and_its_figures_can_be_changed():
+    page = opened("model=llama-3.1-8b&device=h100-sxm&concurrency=50")
+
+    def choose(widget, value):
+        page.session_state["engine-box"] = True
+        page.run()
+        widget().set_value(value)
+        page.session_state["engine-box"] = True
+        page.run()
+        assert not page.exception
+        return page.session_state.scenario
+
+    assert choose(lambda: page.selectbox(key="engine"), "vllm").engine == "vllm"
+    assert page.title[0].value.startswith("Fits: vLLM since 0.21 holds up to")
+    assert choose(lambda: page.number_input(key="output"), 512).output == 512
+    assert choose(lambda: page.selectbox(key="set-add"), "fraction").set == "fraction:0.92"
+    assert choose(lambda: page.number_input(key="set-fraction"), 0.4).set == "fraction:0.4"
+    assert page.title[0].value.startswith("Does not fit: vLLM since 0.21 holds")
+    # Another engine has its own figures.
+    assert choose(lambda: page.selectbox(key="engine"), "sglang").set == ""

@@ -49,6 +49,11 @@ def scenarios(draw):
         bandwidth=draw(st.floats(1, 100_000)),
         memory=draw(st.floats(1, 100_000)),
         peak=draw(st.floats(0.1, 100_000)),
+        engine=draw(st.sampled_from(list(presets.engines()))),
+        set=draw(st.sampled_from(["", "fraction:0.5", "layer_us:60,bandwidth_efficiency:0.7"])),
+        prompt=draw(st.sampled_from([0, 1, 500, 2**20])),
+        prefix=draw(st.sampled_from([0, 1, 400, 2**20])),
+        output=draw(st.sampled_from([0, 1, 500])),
     )
 
 
@@ -107,16 +112,17 @@ def calculator(text):
     text = re.sub(r"(?<=\d),(?=\d{3})", "", text)
     text = re.sub(r"TFLOP(/s)?", "* 1e12", text)
     text = re.sub(r"GB(/s)?", "* 1e9", text)
-    text = re.sub(r"\b(bytes|bits|tokens|layers|heads|requests)\b|/s\b", "", text)
+    text = re.sub(r"\bms\b", "* 1e-3", text)
+    text = re.sub(r"\b(bytes|bits|tokens|layers|heads|requests|in cache)\b|/s\b", "", text)
     text = text.replace("×", "*").replace("−", "-").replace("^", "**")
     # A quantity binds its unit before a division: 80 GB / 1 GB, not 80 GB / 1 * 1e9.
-    text = re.sub(r"([\d.]+) \* (1e\d+)", r"(\1 * \2)", text)
+    text = re.sub(r"([\d.]+) \* (1e-?\d+)", r"(\1 * \2)", text)
     assert re.fullmatch(r"[\d\s.e+*/()\-,a-z]*", text), text
     return eval(text, {"__builtins__": {}}, {"floor": math.floor, "max": max, "min": min})
 
 
 UNITS = {"bytes": 1, "B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "PB": 1e15, "GB/s": 1e9,
-         "s": 1, "ms": 1e-3, "µs": 1e-6, "min": 60, "h": 3600, "tokens/s": 1, "TFLOP": 1e12,
+         "s": 1, "ms": 1e-3, "µs": 1e-6, "min": 60, "h": 3600, "tokens": 1, "tokens/s": 1, "TFLOP": 1e12,
          "%": 0.01, "": 1}  # fmt: skip
 
 

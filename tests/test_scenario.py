@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import Scenario, decode, encode, plan, presets
-from planner.scenario import ADDED, NUMBERS
+from planner.scenario import ADDED, FIND, NUMBERS
 from tests.test_plan import scenarios
 
 OLD_LINKS = list(csv.DictReader(Path(__file__).with_name("links.csv").read_text().splitlines()))
@@ -64,6 +64,12 @@ BAD_LINKS = [
     ("model=../../etc/passwd", "model", "lesson-7b-gqa"),
     ("device=abacus", "device", "lesson"),
     ("device=__class__", "device", "lesson"),
+    ("engine=steam", "engine", "ideal"),
+    ("set=fraction:2", "set", ""),
+    ("set=horses:4", "set", ""),
+    ("set=fraction", "set", ""),
+    ("output=-5", "output", 0),
+    ("prompt=1e9", "prompt", 1_048_576),
     ("v=2", "v", None),
     ("v=", "v", None),
     ("v=one", "v", None),
@@ -83,14 +89,13 @@ def test_a_bad_value_is_named_and_replaced_and_costs_nothing_else(query, paramet
     assert getattr(scenario, name) == int(value)
     if used is not None:
         assert getattr(scenario, parameter) == used
-        shown = f"{used:,}" if isinstance(used, (int, float)) else presets_name(parameter, used)
+        shown = f"{used:,}" if isinstance(used, (int, float)) else name_of(parameter, used)
         assert shown in notices[0].text
     assert len(notices[0].text) < 300
 
 
-def presets_name(parameter, key):
-    rows = presets.models() if parameter == "model" else presets.accelerators()
-    return rows[key].name
+def name_of(parameter, key):
+    return FIND[parameter](key).name if parameter in FIND else "the engine's own"
 
 
 def test_there_are_enough_bad_links():
@@ -127,7 +132,10 @@ def test_a_link_is_complete_on_its_own(scenario):
 
 def test_what_came_later_means_by_its_absence_what_it_always_meant():
     # These may grow; a value in them may never change.
-    assert ADDED == {"cache_k": "fp16", "cache_v": "fp16", "tp": 1, "pp": 1, "dp": 1, "ep": 1}
+    formats = {"cache_k": "fp16", "cache_v": "fp16"}
+    layout = {"tp": 1, "pp": 1, "dp": 1, "ep": 1}
+    engine = {"engine": "ideal", "set": "", "prompt": 0, "prefix": 0, "output": 0}
+    assert {**formats, **layout, **engine} == ADDED
 
 
 @pytest.mark.parametrize("old", OLD_LINKS, ids=[row["query"][:60] for row in OLD_LINKS])

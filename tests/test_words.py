@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import Scenario, plan, presets, words
+from planner import Scenario, answer, plan, presets, words
 from tests.test_plan import scenarios
 
 
@@ -59,15 +59,15 @@ def test_no_number_is_ever_in_scientific_notation(value):
 
 
 def test_the_verdict_that_fits():
-    assert words.verdict(plan(Scenario())) == (
+    assert answer.verdict(plan(Scenario())) == (
         "Fits, with 48.8 GB to spare.",
         "Up to 61 requests of 8,192 tokens; with 16, each sees 32.1 tokens/s.",
     )
 
 
 def test_the_verdict_that_does_not_fit_says_what_would():
-    answer, detail = words.verdict(plan(Scenario(model="lesson-7b-mha")))
-    assert answer == "Does not fit: 2.72 GB too much."
+    said, detail = answer.verdict(plan(Scenario(model="lesson-7b-mha")))
+    assert said == "Does not fit: 2.72 GB too much."
     assert detail == (
         "It would fit with 15 requests, or 7,867 tokens each, or an 8-bit cache, or 2 devices, "
         "or 82.8 GB of memory."
@@ -75,16 +75,16 @@ def test_the_verdict_that_does_not_fit_says_what_would():
 
 
 def test_the_verdict_where_the_weights_alone_are_too_much():
-    answer, detail = words.verdict(plan(Scenario(memory=8)))
-    assert answer == "Does not fit: 23.2 GB too much."
+    said, detail = answer.verdict(plan(Scenario(memory=8)))
+    assert said == "Does not fit: 23.2 GB too much."
     assert detail.startswith("The weights alone need 14.0 GB")
 
 
 @given(scenarios())
 def test_every_way_out_that_the_verdict_names_does_fit(scenario):
     result = plan(scenario)
-    answer, detail = words.verdict(result)
-    assert answer.startswith("Fits") == result.fits
+    said, detail = answer.verdict(result)
+    assert said.startswith("Fits") == result.fits
     if result.fits:
         return
     named = re.search(r"([\d.,]+) (GB|TB|PB) of memory", detail)
@@ -97,7 +97,7 @@ def test_every_way_out_that_the_verdict_names_does_fit(scenario):
         for count in re.findall(pattern, detail):
             assert plan(scenario, **{name: int(count.replace(",", ""))}).fits
     if "an 8-bit cache" in detail:
-        assert plan(words.with_small_cache(scenario)).fits
+        assert plan(answer.with_small_cache(scenario)).fits
 
 
 def test_what_is_needed_is_rounded_up():
@@ -110,21 +110,21 @@ def test_what_is_needed_is_rounded_up():
 
 def test_a_verdict_over_several_devices_says_so():
     scenario = Scenario("llama-3.1-70b", device="h100-sxm", concurrency=64)
-    assert words.verdict(plan(scenario)) == (
+    assert answer.verdict(plan(scenario)) == (
         "Does not fit: 228 GB too much.",
         "The weights alone need 141 GB. It would fit with 4 devices, or 313 GB of memory.",
     )
-    answer, _ = words.verdict(plan(replace(scenario, tp=4)))
+    said, _ = answer.verdict(plan(replace(scenario, tp=4)))
     # By hand: 84.933 − 141.107 / 4 − 64 · 8192 · 327,680 / 4 / 10⁹ = 84.933 − 35.277 − 42.950.
-    assert answer == "Fits, with 6.71 GB to spare on each of 4 devices."
+    assert said == "Fits, with 6.71 GB to spare on each of 4 devices."
 
 
 def test_the_devices_that_a_verdict_asks_for_are_enough_and_no_more_than_needed():
     scenario = Scenario("llama-3.1-70b", device="h100-sxm", concurrency=64)
-    assert words.more_devices(scenario) == 4
+    assert answer.more_devices(scenario) == 4
     assert not plan(replace(scenario, tp=2)).fits
     assert plan(replace(scenario, tp=4)).fits
-    assert words.more_devices(replace(scenario, context=2**20, concurrency=4096)) == 0
+    assert answer.more_devices(replace(scenario, context=2**20, concurrency=4096)) == 0
 
 
 @pytest.mark.parametrize(

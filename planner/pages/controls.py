@@ -11,9 +11,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from planner import charts, parallel, presets, words
+from planner import charts, parallel, presets, settings, words
 from planner.link import Notice
-from planner.scenario import NUMBERS, Scenario, as_link, decode, device_numbers, encode
+from planner.scenario import LENGTHS, NUMBERS, Scenario, as_link, decode, device_numbers, encode
 
 HERE = Path(__file__).parent
 EMBED = ("embed", "embed_options")  # Streamlit's own parameters
@@ -138,6 +138,70 @@ def devices():
 
 def _layout(each):
     return {"tp": each.tensor, "pp": each.pipeline, "dp": each.data, "ep": each.expert}
+
+
+def engine():
+    """Choose the engine, the lengths of prompt and output, and what of its figures to change."""
+    rows = presets.engines()
+    _choose("Engine", "engine", list(rows), lambda key: rows[key].name, lambda key: {"set": ""})
+    for name, spec in LENGTHS.items():
+        _length(name, spec)
+    st.selectbox(
+        "Change a figure",
+        list(settings.KNOWN),
+        index=None,
+        format_func=lambda key: settings.KNOWN[key].label,
+        key="set-add",
+        on_change=_add_setting,
+    )
+    for key, value in settings.read(st.session_state.scenario.set).items():
+        _setting(key, value)
+
+
+def _length(name, spec):
+    value = getattr(st.session_state.scenario, name)
+    if st.session_state.get(name) != value:
+        st.session_state[name] = value
+    st.number_input(
+        f"{spec.label} ({spec.unit}; 0: not given)",
+        spec.minimum,
+        spec.maximum,
+        step=128,
+        key=name,
+        on_change=lambda: change(**{name: st.session_state[name]}),
+    )
+
+
+def _current(key):
+    """An engine's figure as it stands, from its memory or its time."""
+    now = st.session_state.scenario
+    return float(getattr(now.the_engine if key in settings.MEMORY else now.the_timing, key))
+
+
+def _add_setting():
+    key = st.session_state["set-add"]
+    st.session_state["set-add"] = None
+    if key:
+        _set(key, settings.KNOWN[key].nearest(_current(key)))
+
+
+def _set(key, value):
+    own = settings.read(st.session_state.scenario.set)
+    change(set=settings.write({**own, key: value}))
+
+
+def _setting(key, value):
+    spec, widget = settings.KNOWN[key], f"set-{key}"
+    if st.session_state.get(widget) != value:
+        st.session_state[widget] = float(value)
+    unit = f" ({spec.unit})" if spec.unit else ""
+    st.number_input(
+        f"{spec.label}{unit}",
+        float(spec.minimum),
+        float(spec.maximum),
+        key=widget,
+        on_change=lambda: _set(key, spec.nearest(st.session_state[widget])),
+    )
 
 
 def device():

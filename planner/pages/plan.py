@@ -2,8 +2,9 @@
 
 import streamlit as st
 
-from planner import charts, sweep, words, worked
+from planner import answer, bars, charts, sweep, words, worked
 from planner.pages import controls, model_dialog
+from planner.serving import serve
 
 scenario, notices = controls.scenario()
 
@@ -24,30 +25,51 @@ with st.sidebar:
             controls.number("peak")
             controls.devices()
     st.markdown(f":small[{words.precision(scenario)} · {words.layout(scenario.layout)}]")
+    with controls.folded("engine-box", "Engine") as open_:
+        if open_:
+            controls.engine()
     controls.link()
     controls.examples()
 
 pair = sweep.variants(scenario)
 own = sweep.own_of(pair)
+served = serve(own)
 
 controls.show_notices(notices)
-answer, detail = words.verdict(own)
-st.title(answer, anchor=False)
+verdict, detail = answer.served_verdict(served)
+st.title(verdict, anchor=False)
 st.markdown(detail)
 st.markdown(f":small[{controls.as_text(words.inputs(own))}]")
 
 with st.container(horizontal=True, key="figures", gap="small"):
-    for label, value, explained in words.figures(own):
-        st.metric(label, value, help=explained, width=132)
+    for each in answer.figures(served):
+        st.metric(
+            each.name,
+            each.value,
+            each.kind,
+            delta_color="off",
+            delta_arrow="off",
+            help=each.help,
+            width=132,
+        )
 
-drawings = {
-    "Memory at this load": (charts.memory, sweep.memory(pair)),
-    "Time per token": (charts.latency, sweep.latency(scenario, pair)),
-    "Where it fits": (charts.fit, sweep.fit(scenario, pair)),
-    "What a step is made of": (charts.step, sweep.step(pair)),
-}
+if served.ideal:
+    drawings = {
+        "Memory at this load": (charts.memory, bars.memory(pair)),
+        "Time per token": (charts.latency, sweep.latency(scenario, pair)),
+        "Where it fits": (charts.fit, sweep.fit(scenario, pair)),
+        "What a step is made of": (charts.step, bars.step(pair)),
+    }
+else:
+    drawings = {
+        "Needed, and taken by the engine": (charts.engine_memory, bars.engine_memory(served)),
+        "Time per token": (charts.engine_latency, sweep.engine_latency(served)),
+        "What a step is made of": (charts.engine_step, bars.engine_step(served)),
+        "What the first token waits for": (charts.engine_first, bars.engine_first(served)),
+        "Where weights and cache fit, nothing reserved": (charts.fit, sweep.fit(scenario, pair)),
+    }
 if scenario.layout.devices > 1:
-    drawings["Memory on each device"] = (charts.devices, sweep.devices(own))
+    drawings["Memory on each device"] = (charts.devices, bars.devices(own))
 if own.model.experts:
     drawings["Experts read in a step"] = (charts.experts, sweep.experts(scenario))
 controls.show_drawings(drawings)
@@ -55,12 +77,20 @@ controls.show_drawings(drawings)
 with controls.folded("model-box", "The model") as open_:
     if open_:
         st.markdown(words.model_sentence(own.model))
-        st.dataframe(sweep.layers(own), hide_index=True, key="layers-table")
+        st.dataframe(bars.layers(own), hide_index=True, key="layers-table")
         st.caption(f"Source: {own.model.source or 'this link'}")
+
+if not served.ideal:
+    with controls.folded("reserve-box", "What the engine takes") as open_:
+        if open_:
+            st.text(served.reserve.line())
+            st.dataframe(bars.reserve_table(served), hide_index=True, key="reserve-table")
+            st.dataframe(bars.engine_table(served), hide_index=True, key="engine-table")
 
 with controls.folded("arithmetic", "The arithmetic") as open_:
     if open_:
-        for each in worked.arithmetic(own):
+        engine = [] if served.ideal else worked.with_engine(served)
+        for each in [*engine, *worked.arithmetic(own)]:
             st.markdown(
                 f"**{each.title}** = {each.symbols}  \n`{each.numbers}` = **{each.result}**"
             )
@@ -82,4 +112,5 @@ with controls.folded("numbers", "The numbers") as open_:
 
 with controls.folded("left-out", "What this leaves out") as open_:
     if open_:
-        st.markdown(words.LEFT_OUT)
+        first = answer.IDEAL_LEFT_OUT if served.ideal else answer.ENGINE_LEFT_OUT
+        st.markdown(first + answer.LEFT_OUT)

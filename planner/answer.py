@@ -1,0 +1,222 @@
+"""The answer in words: the verdict, the headline figures, how sure they are, what is left out."""
+
+import math
+from dataclasses import replace
+from typing import NamedTuple
+
+from planner import parallel, presets, words
+from planner.plan import Plan
+from planner.plan import plan as plan_of
+from planner.scenario import NUMBERS, Scenario
+from planner.serving import Band, Served
+
+EIGHT_BIT = presets.cache_format("fp8")
+DEVICE_COUNTS = (2, 4, 8, 16, 32, 64)
+
+
+class Figure(NamedTuple):
+    """A headline figure: its name and value, in a word what it is, and that explained."""
+
+    name: str
+    value: str
+    kind: str
+    help: str
+
+
+def figures(served: Served) -> list[Figure]:
+    """The headline figures of a plan with its engine."""
+    plan = served.plan
+    stored = presets.weight_format(plan.scenario.weights)
+    many = plan.scenario.layout.devices > 1
+    together = " On all devices together." if many else ""
+    windowed = "".join(
+        f", and {words.whole(each)} bytes until {words.whole(most)} tokens"
+        for each, most in plan.cache.windowed
+    )
+    fixed = f"; {words.data(plan.cache.fixed)} whatever the context" if plan.cache.fixed else ""
+    token = (
+        f"{words.whole(plan.cache_bytes_per_token)} bytes that one more token adds to one request"
+    )
+    step, first = served.mixed_s or served.step_s, served.ttft_s
+    total = parallel_rate(served)
+    return [
+        Figure(
+            "Weights",
+            words.data(plan.weights_bytes),
+            "file size" if plan.weights.measured else "computed",
+            f"{words.gib(plan.weights_bytes)}, {plan.weights.basis}: {stored.name}.{together}",
+        ),
+        Figure(
+            "Cache",
+            words.data(plan.cache_bytes),
+            "computed",
+            f"{words.gib(plan.cache_bytes)}. Keys and values of all past tokens, all requests."
+            f"{together}",
+        ),
+        Figure(
+            "Cache per token",
+            words.data(plan.cache_bytes_per_token),
+            "computed",
+            f"{token}{windowed}{fixed}.",
+        ),
+        Figure("Time per token", words.duration(step.value), band(served, step), step_help(served)),
+        Figure("First token", words.duration(first.value), band(served, first), first_help(served)),
+        Figure(
+            "All, tokens/s",
+            words.significant(total.value),
+            band(served, total, words.significant),
+            "Tokens per second of all requests together.",
+        ),
+    ]
+
+
+def parallel_rate(served: Served) -> Band:
+    """Tokens per second of all requests; the slow end of the step is the low end of the rate."""
+    step, count = served.mixed_s or served.step_s, served.plan.concurrency
+    return Band(count / step.value, count / step.high, count / step.low)
+
+
+def band(served: Served, figure: Band, written=words.duration) -> str:
+    """What a time is: ideal, or the ends of its band."""
+    return "ideal" if served.ideal else f"{written(figure.low)} – {written(figure.high)}"
+
+
+def step_help(served: Served) -> str:
+    """What the time per token consists of and how sure it is."""
+    if served.ideal:
+        return "Reading the weights and every cache once, at full bandwidth. The least it can be."
+    timing = served.timing
+    fitted = f"Fitted on {timing.fitted_on}" if timing.fitted_on else "Assumed"
+    new = " New prompts arrive meanwhile." if served.mixed else ""
+    return (
+        f"Calibrated for {served.engine.name}; the range holds 80 % of the measurements whose "
+        f"source was left out of the fit. {fitted}. "
+        f"Ideal: {words.duration(served.plan.decode_step_s)}.{new}"
+    )
+
+
+def first_help(served: Served) -> str:
+    """What the time to the first token is of."""
+    plan = served.plan
+    spared = plan.prompt_tokens - plan.new_prompt_tokens
+    cached = f", {words.whole(spared)} of them in the cache already" if spared else ""
+    prompt = f"A prompt of {words.whole(plan.prompt_tokens)} tokens{cached}"
+    if served.ideal:
+        return f"{prompt} at full peak; no queue."
+    passes = math.ceil(plan.new_prompt_tokens / served.engine.batched_tokens)
+    chunks = f", read in {passes} passes" if passes > 1 else ""
+    ideal = words.duration(plan.ttft_s)
+    return f"{prompt}{chunks}, alone on an idle engine; no queue. Ideal: {ideal}."
+
+
+IDEAL_LEFT_OUT = """
+- This is the **ideal engine**: full bandwidth, full peak, nothing reserved. Over 930 published
+  measurements the ideal time per token was 45 % too short in the median (38 % for the fastest
+  engines). Choose an engine under “Engine” to see what it makes of it.
+- Memory that an engine takes for itself (activations, graphs, fragments) is not counted, and with
+  some hundred requests at once computing may take longer than reading; that is not in the time.
+"""
+ENGINE_LEFT_OUT = """
+- Times are **calibrated** on published measurements; their range holds 80 % of the measurements
+  whose source was left out of the fit. Your model, device or version may lie outside. The page
+  “Accuracy” shows predicted against measured.
+- The first token is that of a prompt alone on an idle engine. In real serving, below saturation, it
+  is known only to about a factor of two; at saturation it is queueing.
+- What an engine keeps for itself depends on its version and options; its figures and where they are
+  from are listed under “What the engine takes”.
+"""
+LEFT_OUT = """
+- All requests have the same context, and nothing is shared between them.
+- Several devices: the stages of a pipeline wait for one another. Experts are taken to be chosen
+  evenly, which reads the most of them.
+"""
+
+
+def served_verdict(served: Served) -> tuple[str, str]:
+    """The answer with the scenario's engine: whether its pool holds the load, and the speed."""
+    if served.ideal:
+        return verdict(served.plan)
+    plan, scenario, name = served.plan, served.plan.scenario, served.engine.name
+    step = served.mixed_s or served.step_s
+    speed = f"each sees {words.significant(1 / step.high)} to {words.rate(1 / step.low)}"
+    speed = speed.replace("each", "it", 1) if scenario.concurrency == 1 else speed
+    each = f"of {words.whole(scenario.context)} tokens"
+    where = " on each device" if scenario.layout.devices > 1 else ""
+    pool = served.reserve.pool_bytes
+    pool = f"Its pool is {words.data(pool)} ({words.gib(pool)}){where}"
+    if served.fits:
+        limit = NUMBERS["concurrency"].maximum
+        most = served.max_concurrency
+        most = (
+            f"more than {words.requests(limit)}"
+            if most > limit
+            else f"up to {words.requests(most)}"
+        )
+        answer = f"Fits: {name} holds {most} {each}."
+        return answer, f"{pool}. With {words.whole(scenario.concurrency)}, {speed}."
+    held = words.requests(served.max_concurrency) if served.max_concurrency else "not one request"
+    answer = f"Does not fit: {name} holds {held} {each}."
+    need = words.data(plan.memory_needed_bytes)
+    if plan.fits:
+        return answer, f"{pool}. Weights and cache need {need}, which the device has{where}."
+    return answer, f"{pool}. {verdict(plan)[1]}"
+
+
+def verdict(plan: Plan) -> tuple[str, str]:
+    """The answer: whether it fits and by how much, and the sentence that goes with it.
+
+    Where it does not fit, the second sentence says what would make it fit.
+    """
+    scenario = plan.scenario
+    tokens = f"{words.whole(scenario.context)} tokens"
+    count = scenario.layout.devices
+    where = f" on each of {count} devices" if count > 1 else ""
+    if plan.fits:
+        each = "it" if scenario.concurrency == 1 else "each"
+        limit = NUMBERS["concurrency"].maximum
+        most = plan.max_concurrency
+        up_to = (
+            f"More than {words.requests(limit)}"
+            if most > limit
+            else f"Up to {words.requests(most)}"
+        )
+        return (
+            f"Fits, with {words.data(plan.memory_free_bytes)} to spare{where}.",
+            f"{up_to} of {tokens}; with "
+            f"{words.whole(scenario.concurrency)}, {each} sees "
+            f"{words.rate(plan.tokens_per_s_per_request)}.",
+        )
+    missing = f"Does not fit: {words.data(-plan.memory_free_bytes)} too much{where}."
+    more = f"{words.enough(plan.memory_needed_bytes)} of memory{where}"
+    ways = [f"{n} devices" for n in [more_devices(scenario)] if n]
+    if plan.device_weights_bytes > plan.memory_usable_bytes:
+        need = f"The weights alone need {words.data(plan.device_weights_bytes)}{where}."
+        return missing, f"{need} It would fit with {', or '.join([*ways, more])}."
+    if plan_of(with_small_cache(scenario)).fits:
+        ways.insert(0, "an 8-bit cache")
+    if plan.max_context_tokens >= NUMBERS["context"].minimum:
+        each = " each" if scenario.concurrency > 1 else ""
+        ways.insert(0, f"{words.whole(plan.max_context_tokens)} tokens{each}")
+    if plan.max_concurrency >= 1:
+        ways.insert(0, words.requests(plan.max_concurrency))
+    return missing, f"It would fit with {', or '.join([*ways, more])}."
+
+
+def with_small_cache(scenario: Scenario) -> Scenario:
+    """The scenario with keys and values at 8 bits, or as small as they are already."""
+    small = {}
+    for name in ("cache_k", "cache_v"):
+        wide = presets.cache_format(getattr(scenario, name)).bits > EIGHT_BIT.bits
+        small[name] = EIGHT_BIT.id if wide else getattr(scenario, name)
+    return replace(scenario, **small)
+
+
+def more_devices(scenario: Scenario) -> int:
+    """The fewest devices, more than now and a power of two, on which it fits; 0 where none do."""
+    for count in DEVICE_COUNTS:
+        if count > scenario.layout.devices:
+            for each in parallel.layouts(scenario.the_model, count)[:1]:
+                words = {"tp": each.tensor, "pp": each.pipeline, "dp": each.data, "ep": each.expert}
+                if plan_of(replace(scenario, **words)).fits:
+                    return count
+    return 0

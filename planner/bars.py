@@ -1,0 +1,237 @@
+"""What fills a bar: memory and time by their parts, as tidy frames; and the model's layers."""
+
+from dataclasses import replace
+
+import pandas as pd
+
+from planner import parallel, presets, words
+from planner.accelerator import GIB
+from planner.plan import Plan
+from planner.serving import Served, parts
+from planner.settings import TIME, read
+from planner.sweep import MEMORY_UNITS, TIME_UNITS, Drawing, axis, own_of, step_sentence
+
+
+def memory(pair: dict[str, Plan]) -> Drawing:
+    """One bar a variant: weights, cache, what is beyond the memory, what stays free."""
+    parts, sentences = [], []
+    for label, each in pair.items():
+        usable, needed = each.memory_usable_bytes, each.memory_needed_bytes
+        sentence = (
+            f"{label}: {words.data(each.device_weights_bytes)} weights + "
+            f"{words.data(each.device_cache_bytes)} cache = "
+            f"{words.data(needed)} of {words.data(usable)} "
+            f"({words.gib(needed)} of {words.gib(usable)})"
+        )
+        sentences.append(sentence)
+        parts += _segments(label, each.device_weights_bytes, needed, usable, sentence)
+    text = "Memory at this load. " + ". ".join(sentences) + "."
+    return _bars(parts, MEMORY_UNITS, text, mark=own_of(pair).memory_usable_bytes)
+
+
+def _segments(label, weights, needed, usable, sentence):
+    """A bar's parts in bytes: weights and cache as far as they fit, what does not, what is free."""
+    parts, edges = [], (0, weights, needed)
+    for part, start, end in zip(("weights", "cache"), edges, edges[1:], strict=False):
+        if min(end, usable) > start:
+            parts.append((label, part, start, min(end, usable), sentence))
+        if end > usable:
+            parts.append((label, "does not fit", max(start, usable), end, sentence))
+    if needed <= usable:
+        parts.append((label, "free", needed, usable, sentence))
+    return parts
+
+
+def step(pair: dict[str, Plan]) -> Drawing:
+    """One bar a variant: reading the weights, reading the caches."""
+    parts, sentences = [], []
+    for label, each in pair.items():
+        sentence = step_sentence(label, each.decode_step_s, each.cache_share_of_step)
+        sentences.append(sentence)
+        weights = each.weights_read_s
+        parts += [
+            (label, "weights", 0, weights, sentence),
+            (label, "cache", weights, each.decode_step_s, sentence),
+        ]
+    text = "What a decode step is made of. " + ". ".join(sentences) + "."
+    return _bars(parts, TIME_UNITS, text)
+
+
+def engine_memory(served: Served) -> Drawing:
+    """Two bars of one device: what the model and load need, and what the engine does with it."""
+    own, held = served.plan, served.reserve
+    usable = own.memory_usable_bytes
+    need = (
+        f"needed: {words.data(own.device_weights_bytes)} weights + "
+        f"{words.data(own.device_cache_bytes)} cache"
+    )
+    rows = _segments("needed", own.device_weights_bytes, own.memory_needed_bytes, usable, need)
+    name = served.engine.name
+    taken = (
+        f"{name}: {words.gib(held.weights_bytes)} weights, {words.gib(held.overhead_bytes)} for "
+        f"itself, {words.gib(held.pool_bytes)} cache pool"
+    )
+    start = 0.0
+    for part, count in (
+        ("weights", held.weights_bytes),
+        ("overhead", held.overhead_bytes),
+        ("cache", held.pool_bytes),
+        ("free", max(held.left_bytes, 0)),
+    ):
+        if count > 0:
+            inside = max(min(start + count, usable), start)
+            rows.append((name, part, start, inside, taken))
+            if start + count > usable:
+                rows.append((name, "does not fit", max(start, usable), start + count, taken))
+        start += count
+    rows = [each for each in rows if each[3] > each[2]]
+    text = f"Memory of one device. {need}. {taken}, of {words.data(usable)}."
+    return _bars(rows, MEMORY_UNITS, text, mark=usable)
+
+
+def engine_step(served: Served) -> Drawing:
+    """What a step is made of: ideal, with the engine, and where new prompts arrive meanwhile."""
+    own = served.plan
+    bars = [("ideal", [("weights", own.weights_read_s), ("cache", own.cache_read_s)], None)]
+    bars.append((served.engine.name, parts(served.step), served.step_s))
+    if served.mixed:
+        bars.append(("with new prompts", parts(served.mixed), served.mixed_s))
+    rows, sentences = [], []
+    for label, pieces, band in bars:
+        total = sum(seconds for _, seconds in pieces)
+        sure = f" ({words.duration(band.low)} to {words.duration(band.high)})" if band else ""
+        named = ", ".join(f"{words.duration(s)} {name}" for name, s in pieces if s > 0)
+        sentence = f"{label}: {words.duration(total)} a token{sure}: {named}"
+        sentences.append(sentence)
+        start = 0.0
+        for name, seconds in pieces:
+            if seconds > 0:
+                rows.append((label, name, start, start + seconds, sentence))
+            start += seconds
+    return _bars(rows, TIME_UNITS, "What a step is made of. " + ". ".join(sentences) + ".")
+
+
+def engine_first(served: Served) -> Drawing:
+    """What the first token waits for: ideal, and with the engine."""
+    plan, first = served.plan, served.first
+    bars = [
+        ("ideal", [("compute", plan.prefill_s), ("weights", plan.ttft_s - plan.prefill_s)]),
+        (
+            served.engine.name,
+            [("compute", first.compute_s), ("overhead", first.floor_s), ("link", first.link_s)],
+        ),
+    ]
+    rows, sentences = [], []
+    for label, pieces in bars:
+        named = ", ".join(f"{words.duration(s)} {name}" for name, s in pieces if s > 0)
+        sentence = f"{label}: {words.duration(sum(s for _, s in pieces))}: {named}"
+        sentences.append(sentence)
+        start = 0.0
+        for name, seconds in pieces:
+            if seconds > 0:
+                rows.append((label, name, start, start + seconds, sentence))
+            start += seconds
+    return _bars(rows, TIME_UNITS, "What the first token waits for. " + ". ".join(sentences) + ".")
+
+
+def devices(own: Plan) -> Drawing:
+    """One bar a device: its weights and the cache of its requests."""
+    usable = own.memory_usable_bytes
+    held = parallel.device_memory(
+        own.scenario.layout, own.stages, own.concurrency, own.context_tokens
+    )
+    parts = []
+    for each in held:
+        label = f"device {each.device + 1}"
+        sentence = (
+            f"{label}, stage {each.stage + 1}, group {each.group + 1}: "
+            f"{words.data(each.weights_bytes)} weights + {words.data(each.cache_bytes)} cache of "
+            f"{words.requests(each.requests)}"
+        )
+        needed = each.weights_bytes + each.cache_bytes
+        parts += _segments(label, each.weights_bytes, needed, usable, sentence)
+    needed = words.data(own.memory_needed_bytes)
+    text = f"Memory on each of {len(held)} devices. The fullest needs {needed}."
+    drawing = _bars(parts, MEMORY_UNITS, text, mark=usable)
+    return replace(drawing, bounds=(*drawing.bounds, len(held)))
+
+
+def _bars(parts, units, alt, mark=None):
+    """Bars of parts in SI units, drawn in the unit that suits the longest."""
+    rows = pd.DataFrame(parts, columns=["variant", "part", "start", "end", "sentence"])
+    most, size, unit = axis(rows.end.max(), units)
+    rows = rows.assign(start=rows.start / size, end=rows.end / size)
+    columns = {
+        "variant": "variant",
+        "part": "part",
+        "start": f"from ({unit})",
+        "end": f"to ({unit})",
+    }
+    frames = {"rows": rows}
+    if mark is not None:
+        frames["mark"] = pd.DataFrame({"at": [mark / size], "label": [words.data(mark)]})
+    return Drawing(frames, (most, unit), columns, alt)
+
+
+def layers(own: Plan) -> pd.DataFrame:
+    """The model's groups of layers, and what each keeps of one request at this precision."""
+    scenario = own.scenario
+    widths = [presets.cache_format(each).bytes for each in (scenario.cache_k, scenario.cache_v)]
+    rows = [
+        {
+            "layers": group.layers,
+            "kind": group.kind,
+            "query heads": group.query_heads,
+            "KV heads": group.kv_heads,
+            "key width": group.key_dim,
+            "value width": group.value_dim,
+            "window (tokens)": group.window,
+            "bytes per token": group.bytes_per_token(*widths),
+            "fixed bytes": group.fixed_bytes,
+        }
+        for group in own.model.groups
+    ]
+    return pd.DataFrame(rows).astype({"window (tokens)": "Int64"})
+
+
+def reserve_table(served: Served) -> pd.DataFrame:
+    """What the engine does with one device, term by term, in GiB as its log prints it."""
+    held = served.reserve
+    fraction = f"{served.engine.fraction:g} of the {served.engine.fraction_of}"
+    rows = [
+        ("device", held.total_bytes, "what can be allocated"),
+        ("budget", held.budget_bytes, fraction),
+        ("weights", held.weights_bytes, served.plan.weights.basis),
+        ("libraries and buffers", held.non_torch_bytes, _charged(served, "non_torch")),
+        ("activations at their peak", held.activation_bytes, _charged(served, "activation")),
+        ("captured graphs", held.graphs_bytes, _charged(served, "graphs")),
+        ("cache pool", held.pool_bytes, f"{words.whole(held.blocks)} blocks"),
+        ("one block", held.block_bytes, f"{words.whole(held.block_tokens)} tokens"),
+    ]
+    table = [(name, round(float(count) / GIB, 3), note) for name, count, note in rows]
+    return pd.DataFrame(table, columns=["term", "GiB", "what it is"])
+
+
+def _charged(served, term):
+    when = getattr(served.engine, f"{term}_charged")
+    return {"inside": "inside the budget", "before": "taken before the fraction"}.get(when, when)
+
+
+def engine_table(served: Served) -> pd.DataFrame:
+    """The engine's figures: value, band, kind and source."""
+    rows = [
+        (name, str(getattr(served.engine, name)), each.low, each.high, each.kind, each.source)
+        for name, each in served.engine.figures.items()
+        if name != "name"
+    ]
+    for name in TIME:
+        rows.append(
+            (name, f"{getattr(served.timing, name):g}", None, None, *_timing_source(served, name))
+        )
+    return pd.DataFrame(rows, columns=["figure", "value", "from", "to", "kind", "source"])
+
+
+def _timing_source(served, name):
+    if name in read(served.plan.scenario.set):
+        return "given", ""
+    return "calibrated", served.timing.fitted_on

@@ -1,0 +1,210 @@
+"""A plan as an engine serves it: what it reserves, and how long its steps really take.
+
+The ideal engine is one more row of data: through the same lines it gives the plan's own numbers.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner import engine as engines
+from planner import formulas, latency, parallel, presets
+from planner.engine import CacheLayers, Engine, Reserve
+from planner.latency import PrefillTime, StepTime, Timing
+from planner.plan import Plan, plan_stages
+
+# Formats whose weights are multiplied at 8 bits, on devices that can.
+EIGHT_BIT_WEIGHTS = ("fp8", "fp8-block")
+NEAREST_VECTOR_SHARE = 1 / 4  # of the 16-bit peak, where no source has a device's FP32 rate
+
+
+@dataclass(frozen=True)
+class Band:
+    """A time in seconds and the ends of its 80 % band; all three equal where nothing is fitted."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Served:
+    """One plan with one engine; arrays where the plan has arrays.
+
+    step: a decode step of the plan's load by its parts. mixed: the same while new prompts arrive,
+    None where the scenario has no output length. first: one prompt alone, by its parts.
+    reserve: of the device of the first pipeline stage, which holds most layers.
+    """
+
+    plan: Plan
+    engine: Engine
+    timing: Timing
+    step: StepTime
+    step_s: Band
+    mixed: StepTime | None
+    mixed_s: Band | None
+    first: PrefillTime
+    ttft_s: Band
+    reserve: Reserve
+    max_concurrency: float
+
+    @property
+    def ideal(self):
+        return self.engine.id == "ideal"
+
+    @property
+    def fits(self):
+        """Whether the engine's own pool holds the load."""
+        return self.max_concurrency >= self.plan.concurrency
+
+    @property
+    def binds(self):
+        """Which part of a step takes longest: weights, cache, compute, overhead or prompts."""
+        return max(parts(self.mixed or self.step), key=lambda part: part[1])[0]
+
+
+def parts(step: StepTime) -> list[tuple[str, float]]:
+    """The parts of a step by the names that the page gives them, in drawing order; seconds."""
+    return [
+        ("weights", step.weights_s),
+        ("cache", step.cache_s),
+        ("compute", step.compute_s),
+        ("overhead", step.overhead_s + step.tensor_s),
+        ("prompts", step.prompts_s),
+    ]
+
+
+def serve(plan: Plan) -> Served:
+    """Apply the scenario's engine, with the figures that the scenario changes, to a plan."""
+    scenario, model = plan.scenario, plan.model
+    engine, timing = scenario.the_engine, scenario.the_timing
+    step = _step(plan, timing)
+    mixed = None
+    if scenario.output:
+        mixed = timing.mix(
+            step,
+            parallel.requests_per_group(plan.concurrency, scenario.dp),
+            scenario.output,
+            plan.prefill_flops / scenario.tp,
+            model.layers,
+            plan.peak_flops,
+        )
+    dense = (timing.mix_low, timing.mix_high)
+    band = (timing.mix_experts_low, timing.mix_experts_high) if model.experts else dense
+    first = _first(plan, timing)
+    first_s = np.maximum(first.total_s, plan.ttft_s) if engine.id == "ideal" else first.total_s
+    reserved = reserve(plan, engine)
+    return Served(
+        plan=plan,
+        engine=engine,
+        timing=timing,
+        step=step,
+        step_s=_band(step.total_s, timing.decode_low, timing.decode_high),
+        mixed=mixed,
+        mixed_s=_band(mixed.total_s, *band) if mixed else None,
+        first=first,
+        ttft_s=_band(first_s, timing.prefill_low, timing.prefill_high),
+        reserve=reserved,
+        max_concurrency=scenario.dp * np.floor(reserved.concurrency * (1 + 1e-12)),
+    )
+
+
+def _band(value, low, high):
+    return Band(value, value * low, value * high)
+
+
+def _step(plan, timing):
+    """A decode step: each device's share of the bytes and of the arithmetic, side by side."""
+    scenario, model = plan.scenario, plan.model
+    return timing.step(
+        plan.weights_read_bytes,
+        plan.cache_read_bytes,
+        plan.decode_flops / scenario.layout.stage_devices,
+        model.layers,
+        plan.bandwidth_bytes_per_s,
+        plan.peak_flops,
+        vector_flops=vector_flops(scenario),
+        experts=bool(model.experts),
+        tensor_parallel=scenario.tp > 1,
+    )
+
+
+def vector_flops(scenario) -> float:
+    """The device's FP32 rate without matrix units; a share of its peak where no source has it."""
+    known = latency.vector_rates().get(scenario.device)
+    return known or scenario.peak * 1e12 * NEAREST_VECTOR_SHARE
+
+
+def _first(plan, timing):
+    """One prompt by itself on one group of devices."""
+    scenario, model = plan.scenario, plan.model
+    alone = sum(stage.weights_read_bytes for stage in plan_stages(plan, tokens=1))
+    floor = timing.step(
+        alone,
+        0,
+        0,
+        model.layers,
+        plan.bandwidth_bytes_per_s,
+        plan.peak_flops,
+        vector_flops=vector_flops(scenario),
+        experts=bool(model.experts),
+        tensor_parallel=scenario.tp > 1,
+    )
+    link = scenario.the_device.link_gb_s
+    sent = formulas.all_reduce_bytes(model.layers, model.width, plan.prompt_tokens, scenario.tp)
+    return timing.prefill(
+        plan.prefill_flops,
+        floor,
+        plan.peak_flops * peak_share(scenario, timing),
+        devices=scenario.tp,
+        link_bytes=sent if scenario.tp > 1 and link else 0.0,
+        link=link * 1e9 if link else np.inf,
+    )
+
+
+def peak_share(scenario, timing) -> float:
+    """The peak that an engine's prefill can reach, against the 16-bit one of the data sheet.
+
+    8-bit weights are multiplied at 8 bits where the device can. llama.cpp sums 16-bit products at
+    16 bits, which GeForce cards do at twice the rate of the figure with 32-bit sums.
+    """
+    device = scenario.the_device
+    if timing.engine == "ideal":
+        return 1.0
+    if scenario.weights in EIGHT_BIT_WEIGHTS and device.fp8_tflops and timing.group == "serving":
+        return device.fp8_tflops / device.fp16_tflops
+    geforce = (device.vendor, device.kind) == ("NVIDIA", "consumer GPU")
+    return 2.0 if geforce and timing.engine.startswith("llama.cpp-cuda") else 1.0
+
+
+def reserve(plan: Plan, engine: Engine) -> Reserve:
+    """What the engine takes of the device that holds most, and what its pool then holds."""
+    scenario, model = plan.scenario, plan.model
+    fullest = max(plan.stages, key=lambda stage: np.max(stage.weights_bytes))
+    return engines.reserve(
+        engine,
+        total_bytes=plan.memory_usable_bytes,
+        weights_bytes=fullest.weights_bytes,
+        layers=cache_layers(model, scenario, fullest.layers),
+        context_tokens=plan.context_tokens,
+        width=model.width,
+        vocabulary=model.vocabulary,
+        query_heads=max(group.query_heads for group in model.groups) // scenario.tp,
+        devices=scenario.layout.devices,
+    )
+
+
+def cache_layers(model, scenario, layers) -> list[CacheLayers]:
+    """What a device with so many of the model's layers stores, kind by kind."""
+    widths = [presets.cache_format(each).bytes for each in (scenario.cache_k, scenario.cache_v)]
+    share = layers / model.layers
+    found = []
+    for group in model.groups:
+        count = max(1, round(group.layers * share))
+        own = parallel.device_group(group, scenario.tp)
+        for each, most in own.stores(*widths):
+            found.append(CacheLayers(count, each / group.layers, window=most))
+        if group.state_bytes:
+            state = group.state_bytes * parallel.state_share(group.query_heads, scenario.tp)
+            found.append(CacheLayers(count, 0.0, state_bytes=float(state)))
+    return found
