@@ -122,7 +122,8 @@ def calculator(text):
 
 
 UNITS = {"bytes": 1, "B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "PB": 1e15, "GB/s": 1e9,
-         "s": 1, "ms": 1e-3, "µs": 1e-6, "min": 60, "h": 3600, "tokens": 1, "tokens/s": 1, "TFLOP": 1e12,
+         "s": 1, "ms": 1e-3, "µs": 1e-6, "min": 60, "h": 3600, "tokens": 1,
+         "tokens/s": 1, "TFLOP": 1e12,
          "%": 0.01, "": 1}  # fmt: skip
 
 
