@@ -254,7 +254,7 @@ def _crossovers(plan):
     full = [(p, w) for p, w in grows if math.isfinite(w)]
     context = plan.crossover_context_tokens
     requests = parallel.requests_per_group(plan.concurrency, plan.scenario.dp)
-    if math.isfinite(context) and endless and all(context >= w for _, w in full):
+    if 0 < context < math.inf and endless and all(context >= w for _, w in full):
         fixed += sum(p * w for p, w in full)
         less = f" − {gb(fixed)}" if fixed else ""
         yield Worked(
