@@ -88,7 +88,10 @@ PAGES: dict[str, dict[str, tuple[Number | Choice, float | str]]] = {
         "tick": (_whole("Time", "ticks", 0, LAST_TICK), 120),
         "arrivals": (_whole("Arrivals", "per 100 ticks", 0, 60), 15),
         "prefix": (
-            Choice("Shared beginning", {"0": "none", "16": "16", "32": "32", "48": "48", "64": "64"}),
+            Choice(
+                "Shared beginning",
+                {"0": "none"} | {text: f"{text} tokens" for text in ("16", "32", "48", "64")},
+            ),
             "48",
         ),
         "leak": (_whole("Never given back", "%", 0, 50), 0),

@@ -39,12 +39,16 @@ class Line:
 
 @dataclass(frozen=True)
 class View:
-    """Everything a page shows besides its words. gives: figures that the arithmetic gives away."""
+    """Everything a page shows besides its words.
+
+    gives: figures that the arithmetic gives away. sources: ids of what the figures rest on.
+    """
 
     figures: tuple[Figure, ...]
     pictures: tuple[Picture, ...]
     lines: tuple[Line, ...] = ()
     gives: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
 
 
 def count(number: float) -> str:

@@ -81,7 +81,7 @@ def _work(title, column, rows, width, steps, log, gives, axes):
             + ".",
         ),
         gives,
-        {name: (low[1], high[1]) for name in axes},
+        dict.fromkeys(axes, (low[1], high[1])),
     )
 
 
@@ -242,7 +242,7 @@ def proof(values) -> View:
             "difference",
             "Largest difference",
             scientific(found.largest),
-            "Between the full pass and the cached run, over all outputs; these are about 1 in size.",
+            "Between the full pass and the cached run, of outputs that are about 1 in size.",
             found.largest,
         ),
         Figure(

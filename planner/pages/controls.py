@@ -6,24 +6,28 @@ read when a page is entered (a link, a reload, Back) and written after every cha
 
 from dataclasses import replace
 from html import escape
-from pathlib import Path
 
 import streamlit as st
 
 from planner import presets
+from planner.link import Number
+from planner.pages import predict
+from planner.pages.component import component
 from planner.scenario import NUMBERS, Notice, Scenario, decode, device_numbers, encode
 
-HERE = Path(__file__).parent
 EMBED = ("embed", "embed_options")  # Streamlit's own parameters
 
 
-def _component(name):
-    parts = {kind: (HERE / f"{name}.{kind}").read_text("utf-8") for kind in ("html", "css", "js")}
-    return st.components.v2.component(f"planner_{name}", **parts)
+_slider = component("slider")
+_link = component("link")
 
 
-_slider = _component("slider")
-_link = _component("link")
+def stops(spec: Number) -> list[float]:
+    """Slider stops for a number of a Learn page: each whole one where few, else eight an octave."""
+    low, high = int(spec.minimum), int(spec.maximum)
+    if high - low <= 200:
+        return [float(stop) for stop in range(low, high + 1)]
+    return _stops(low, high, 8, whole=spec.whole)
 
 
 def _stops(low, high, parts, whole=False):
@@ -59,11 +63,25 @@ STOPS = {
 def scenario() -> tuple[Scenario, tuple[Notice, ...]]:
     """The scenario of this session and what was wrong with the link it came from."""
     state = st.session_state
-    query = {name: st.query_params.get_all(name) for name in st.query_params if name not in EMBED}
-    entered = "scenario" not in state
-    if entered:
-        state.scenario, state.notices = decode(query)
+    if entered("plan"):
+        query, shared = predict.split(address())
+        if query or "scenario" not in state:
+            state.scenario, state.notices = decode(query)
+            state.notices += predict.read("plan", shared, predict.PLAN)
     return state.scenario, state.notices
+
+
+def address() -> dict[str, list[str]]:
+    """The parameters of the address, less Streamlit's own."""
+    return {name: st.query_params.get_all(name) for name in st.query_params if name not in EMBED}
+
+
+def entered(page: str) -> bool:
+    """Whether this run is the page's first since it was come to: then its address counts."""
+    state = st.session_state
+    first = state.get("at") != page
+    state.at = page
+    return first
 
 
 def change(**values):
@@ -102,26 +120,35 @@ def device():
 
 def number(name: str):
     """A logarithmic slider with an exact field for one number of the scenario."""
-    spec = NUMBERS[name]
-    key = f"slider-{name}"
+    now = getattr(st.session_state.scenario, name)
+    slider(f"slider-{name}", NUMBERS[name], STOPS[name], now, lambda new: change(**{name: new}))
+
+
+def slider(key: str, spec: Number, stops: list[float], value: float, moved):
+    """A slider over given stops with an exact field; `moved` is called with the new number."""
     _slider(
         key=key,
         data={
             "label": spec.label,
             "unit": spec.unit,
-            "stops": STOPS[name],
+            "stops": stops,
             "minimum": spec.minimum,
             "maximum": spec.maximum,
             "whole": spec.whole,
-            "value": getattr(st.session_state.scenario, name),
+            "value": value,
         },
-        on_value_change=lambda: change(**{name: spec.nearest(st.session_state[key].value)}),
+        on_value_change=lambda: moved(spec.nearest(st.session_state[key].value)),
     )
 
 
 def link():
     """Write the address bar and offer to copy it."""
-    _link(key="link", data={"query": encode(st.session_state.scenario)})
+    write_address("plan", encode(st.session_state.scenario))
+
+
+def write_address(page: str, query: str):
+    """Put a page's whole state into the address bar, with a button that copies it."""
+    _link(key="link", data={"query": query + predict.suffix(page)})
 
 
 def show_notices(notices: tuple[Notice, ...]):

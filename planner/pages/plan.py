@@ -3,7 +3,7 @@
 import streamlit as st
 
 from planner import charts, sweep, words, worked
-from planner.pages import controls
+from planner.pages import controls, predict
 
 scenario, notices = controls.scenario()
 
@@ -22,13 +22,14 @@ pair = sweep.variants(scenario)
 own = sweep.own_of(pair)
 
 controls.show_notices(notices)
-answer, detail = words.verdict(own)
+asked = predict.plan(own)
+answer, detail = asked.verdict(*words.verdict(own))
 st.title(answer, anchor=False)
 st.markdown(detail)
 st.caption(words.inputs(own))
 
 with st.container(horizontal=True, key="figures", gap="small"):
-    for label, value, explained in words.figures(own):
+    for label, value, explained in asked.figures(words.figures(own)):
         st.metric(label, value, help=explained, width=132)
 
 drawings = {
@@ -42,13 +43,15 @@ places = [column for _ in range(2) for column in st.columns(2, gap="large")]
 for place, (title, (chart, drawing)) in zip(places, drawings.items(), strict=True):
     with place.container(key=f"chart-{chart.__name__}"):
         st.markdown(f"**{title}**")
-        spec = charts.prepared(chart, *drawing.bounds, dark)
+        spec = asked.drawn(charts.prepared(chart, *drawing.bounds, dark), chart, drawing.bounds)
+        if spec is None:
+            continue
         st.vega_lite_chart(
             spec={**spec, "datasets": drawing.frames}, key=chart.__name__, alt=drawing.alt
         )
 
 arithmetic = st.expander("The arithmetic", key="arithmetic", on_change="rerun")
-if arithmetic.open:
+if arithmetic.open and asked.answered(arithmetic):
     with arithmetic:
         for each in worked.arithmetic(own):
             st.markdown(
@@ -56,7 +59,7 @@ if arithmetic.open:
             )
 
 numbers = st.expander("The numbers", key="numbers", on_change="rerun")
-if numbers.open:
+if numbers.open and asked.answered(numbers):
     with numbers:
         for title, (chart, drawing) in drawings.items():
             st.markdown(f"**{title}**")
@@ -74,3 +77,5 @@ if numbers.open:
 left_out = st.expander("What this leaves out", key="left-out", on_change="rerun")
 if left_out.open:
     left_out.markdown(words.LEFT_OUT)
+
+asked.share()

@@ -1,0 +1,63 @@
+"""How a page meets its screen: presenter view, print, and where the page is in the address."""
+
+import streamlit as st
+
+from planner.pages.component import component
+
+_keys = component("keys")
+# Streamlit sizes everything by the root's font size, so one number makes a page larger.
+PRESENT = (
+    "<style>:root { font-size: 21px !important } [data-testid=stHeader] { opacity: 0.15 }</style>"
+)
+PRINT = """<style>
+.on-paper { display: none }
+@media print {
+  .on-paper { display: block; font-size: 0.75rem; overflow-wrap: anywhere }
+  header, section[data-testid=stSidebar], [data-testid=stElementToolbar], [data-testid=stExpander],
+  .st-key-controls, .st-key-tools { display: none !important }
+  .st-key-figures, [class*=st-key-chart-] { break-inside: avoid }
+}
+</style>"""
+
+
+def dark() -> bool:
+    """Whether the page is drawn on a dark ground."""
+    return st.context.theme.type == "dark"
+
+
+def address() -> str:
+    """Where this page is, without its parameters."""
+    return st.context.url or ""
+
+
+def presenting() -> bool:
+    """Whether the pages are shown to a room."""
+    return st.session_state.get("present", False)
+
+
+def read(shared):
+    """Take the view from an address that names one."""
+    if "present" in shared:
+        st.session_state.present = shared["present"][0] == "1"
+
+
+def parameters() -> dict[str, str]:
+    """The view as an address carries it."""
+    return {"present": "1"} if presenting() else {}
+
+
+def dress():
+    """Sizes for the room, and a page that prints with its link on it."""
+    st.html(PRINT + (PRESENT if presenting() else ""))
+
+
+def switch():
+    """Turn the presenter view on or off; in it, arrow keys and Page Up/Down turn the pages."""
+
+    def switched():
+        st.session_state.present = st.session_state["present-switch"]
+
+    st.session_state["present-switch"] = presenting()
+    st.toggle("Presenter view", key="present-switch", on_change=switched)
+    if presenting():
+        _keys(key="keys", data={})
