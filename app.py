@@ -9,4 +9,4 @@ plan = [st.Page("planner/pages/plan.py", title="Plan", default=True)]
 learn = [
     st.Page(f"planner/pages/{page.id}.py", title=page.title) for page in words.pages().values()
 ]
-st.navigation({"Plan": plan, "Learn": learn}, position="top").run()
+st.navigation({"": plan, "Learn": learn}, position="top").run()

@@ -11,7 +11,7 @@ import altair as alt
 from planner.charts import COLOURS, CONTEXT_TICKS, HEIGHT, INK, MUTED, OUTLINE, PAPER, TOKENS
 from planner.lesson import allocation, attention, operations, roofline, stored
 
-SMALL, STEP = 150, 26  # heights: of a low chart, and of one row of bars
+LOW, TALL = 200, 360  # heights, the legend below the picture included
 GUESS = [4, 3]
 # Worked out is compute, read is cache; what is over and done with is grey.
 STATES = {
@@ -107,13 +107,15 @@ def work(kind, x_ends, y_ends, dark):
         f"datum.way == '{operations.WITH}'", alt.value([1, 0]), alt.value([6, 4])
     )
     line = _named("rows").mark_line(color=INK[dark], strokeWidth=2, clip=True)
-    dots = _named("rows").mark_point(filled=True, size=45, color=INK[dark], opacity=1, clip=True)
+    seen = alt.condition("datum.dot", alt.value(1), alt.value(0))
+    dots = _named("rows").mark_point(filled=True, size=45, color=INK[dark])
+    away = alt.expr(f"datum.way == '{operations.WITH}' ? 20 : -12")  # on the line's outer side
     names = _named("ends").mark_text(
-        align="right", dx=-8, dy=-10, color=INK[dark], fontWeight="bold", aria=False
+        align="right", dx=-8, dy=away, color=INK[dark], fontWeight="bold", aria=False
     )
     return (
         line.encode(x=x, y=y, detail="way:N", strokeDash=dashes)
-        + dots.encode(x=x, y=y, tooltip=[_hover()])
+        + dots.encode(x=x, y=y, opacity=seen, tooltip=[_hover()])
         + names.encode(x=x, y=y, text="way:N")
     ).properties(height=HEIGHT)
 
@@ -126,7 +128,9 @@ def _cells(x, y, states, height):
     cells = base.mark_rect(stroke=OUTLINE, strokeWidth=0.6).encode(
         color=alt.Color("state:N", title=None)
         .scale(domain=list(states), range=colours)
-        .legend(orient="bottom", columns=2, values=shown, symbolType="square")
+        .legend(
+            orient="bottom", columns=2, values=shown, symbolType="square", symbolStrokeWidth=0.5
+        )
     )
     signs = base.mark_text(color="#000000", fontWeight="bold", aria=False).encode(text="sign:N")
     return (cells + signs).properties(height=height)
@@ -150,7 +154,7 @@ def vectors(tokens, dark):
     x = alt.X(**_place("position", "Token", tokens))
     y = alt.Y("vector:N", title=None, sort=None).axis(ticks=False, domain=False)
     names = (stored.NEW, stored.AGAIN, stored.READ, stored.GONE, stored.EMPTY)
-    return _cells(x, y, _only(STATES, names), SMALL)
+    return _cells(x, y, _only(STATES, names), 230)
 
 
 def grid(tokens, dark):
@@ -158,7 +162,7 @@ def grid(tokens, dark):
     x = alt.X(**_place("key", "Key of token", tokens))
     y = alt.Y(**_place("query", "Query of token", tokens))
     names = (stored.NEW, stored.AGAIN, stored.DONE, stored.UNSEEN, stored.EMPTY)
-    return _cells(x, y, _only(STATES, names), 300)
+    return _cells(x, y, _only(STATES, names), TALL)
 
 
 def differences(ends, tokens, dark):
@@ -175,7 +179,7 @@ def differences(ends, tokens, dark):
             shape=alt.Shape("phase:N", title=None, scale=names).legend(orient="bottom"),
             tooltip=[_hover()],
         )
-    ).properties(height=HEIGHT)
+    ).properties(height=300)
 
 
 def mistakes(ends, dark):
@@ -183,7 +187,7 @@ def mistakes(ends, dark):
     x = alt.X("value:Q", **_axis("Largest difference", ends, "log", **_tens(ends)))
     order = ["Done right", *(each.name for each in attention.MISTAKES.values())]
     y = alt.Y("name:N", title=None, sort=order).axis(
-        ticks=False, domain=False, grid=True, labelLimit=170
+        ticks=False, domain=False, grid=True, labelLimit=230
     )
     shape = alt.Scale(domain=["32 bits", "64 bits"], range=["circle", "diamond"])
     return (
@@ -196,7 +200,7 @@ def mistakes(ends, dark):
             fill=alt.condition("datum.chosen", alt.value(INK[dark]), alt.value("transparent")),
             tooltip=[_hover()],
         )
-        .properties(height=HEIGHT)
+        .properties(height=300)
     )
 
 
@@ -209,8 +213,8 @@ def _tens(ends):
 
 def roof(ends, dark):
     """What a device can do at each intensity, and where the phases stand. Data: roof, trail, …"""
-    x = _axis("FLOPs per byte", (0.1, 1e5), "log", values=_powers(0.1, 1e5), format="~s")
-    y = _axis("Attainable (TFLOP/s)", ends, "log", values=_powers(*ends), format="~r")
+    x = _axis("FLOPs per byte", (0.1, 1e5), "log", values=_powers(0.1, 1e5), format=",~r")
+    y = _axis("Attainable (TFLOP/s)", ends, "log", values=_powers(*ends), format=",~r")
     x, y = alt.X("intensity:Q", **x), alt.Y("attainable:Q", **y)
     roof = _named("roof").mark_line(color=INK[dark], strokeWidth=2, clip=True, aria=False)
     ridge = _named("ridge").encode(x=alt.X("at:Q"))
@@ -250,11 +254,11 @@ def timeline(most, dark):
             color=alt.Color("phase:N", scale=colours, legend=None),
             tooltip=[_hover()],
         )
-        .properties(height=SMALL)
+        .properties(height=LOW)
     )
 
 
-def levers(most, rows, dark):
+def levers(most, dark):
     """Cache bytes to scale, a bar a lever, the value beside it. Data: rows."""
     x = alt.X("gigabytes:Q", **_axis("Cache of all requests (GB)", (0, most), format=",~r"))
     y = alt.Y("lever:N", title=None, sort=None).axis(ticks=False, domain=False, labelLimit=170)
@@ -268,7 +272,7 @@ def levers(most, rows, dark):
     right = text.mark_text(align="right", dx=-5, fontWeight="bold", aria=False)
     return (
         bars + left.transform_filter(f"!({inside})") + right.transform_filter(inside)
-    ).properties(height=STEP * rows + 50)
+    ).properties(height=HEIGHT)
 
 
 def blocks(dark):
@@ -281,17 +285,20 @@ def blocks(dark):
         allocation.FREE: "transparent",
     }
     x = alt.X("column:O", axis=None, scale=alt.Scale(padding=0.06))
-    y = alt.Y("row:Q", axis=None, scale=alt.Scale(domain=[4, 0], nice=False))
+
+    def y(field):
+        return alt.Y(field, axis=None, scale=alt.Scale(domain=[4, 0], nice=False))
+
     base = _named("rows").encode(x=x, tooltip=[_hover()])
     held = f"datum.state != '{allocation.FREE}'"
     outline = base.mark_rect(filled=False, strokeWidth=1.5).encode(
-        y=y,
+        y=y("row:Q"),
         y2=alt.Y2("end:Q"),
         stroke=alt.condition(held, alt.value(INK[dark]), alt.value(OUTLINE)),
         strokeOpacity=alt.condition(held, alt.value(0.8), alt.value(0.35)),
     )
     fill = base.mark_rect().encode(
-        y=alt.Y("filled:Q"),
+        y=y("filled:Q"),
         y2=alt.Y2("end:Q"),
         color=alt.Color("state:N", title=None)
         .scale(domain=list(states), range=list(states.values()))
@@ -300,28 +307,29 @@ def blocks(dark):
             columns=2,
             symbolType="square",
             symbolStrokeColor=OUTLINE,
-            values=[allocation.USED, allocation.PREFIX, allocation.LEAKED],
+            symbolStrokeWidth=1,
+            values=[state for state in states if state != allocation.FREE],
         ),
     )
     lost = base.transform_filter(f"datum.state == '{allocation.LEAKED}'").mark_rect(
         color=COLOURS["overhead"], aria=False
     )
     signs = base.mark_text(aria=False, fontSize=10).encode(
-        y=alt.Y("middle:Q"),
+        y=y("middle:Q"),
         text="sign:N",
         color=alt.condition("datum.dark_ink", alt.value("#000000"), alt.value(INK[dark])),
     )
-    return (fill + lost.encode(y=y, y2=alt.Y2("end:Q")) + outline + signs).properties(
-        height=SMALL + 20
+    return (fill + lost.encode(y=y("row:Q"), y2=alt.Y2("end:Q")) + outline + signs).properties(
+        height=230
     )
 
 
 def held(last, dark):
     """What of the memory is held over time, and whether it is filled. Data: rows, now."""
     parts = {
+        "never given back": COLOURS["overhead"],
         "filled": COLOURS["cache"],
         "held and empty": "transparent",
-        "never given back": COLOURS["overhead"],
     }
     areas = (
         _named("rows")
@@ -338,7 +346,7 @@ def held(last, dark):
         )
     )  # fmt: skip
     now = _named("now").mark_rule(color=INK[dark], strokeWidth=2, aria=False)
-    return (areas + now.encode(x=alt.X("tick:Q"))).properties(height=SMALL + 30)
+    return (areas + now.encode(x=alt.X("tick:Q"))).properties(height=HEIGHT)
 
 
 def speeds(most, dark):
@@ -350,13 +358,16 @@ def speeds(most, dark):
     y = alt.Y("tokens_per_s:Q", **_axis("Tokens per second", (0, most), grid=True))
     dash = alt.condition("datum.attention == 'MHA'", alt.value([1, 0]), alt.value([6, 4]))
     line = _named("rows").mark_line(color=INK[dark], strokeWidth=2, clip=True, aria=False)
-    names = _named("ends").mark_text(dy=-12, align="left", color=INK[dark], aria=False)
+    away = alt.expr("datum.attention == 'MHA' ? 14 : -12")  # each on its line's outer side
+    names = _named("ends").mark_text(dy=away, color=INK[dark], aria=False)
     reader = _named("reading").encode(y=alt.Y("at:Q"))
     rule = reader.mark_rule(color=MUTED[dark], strokeDash=[2, 3], aria=False)
     said = reader.mark_text(align="left", dx=4, dy=-7, color=MUTED[dark], aria=False)
     points = _named("points").encode(x=x, y=y, tooltip=[_hover()])
     dots = points.mark_point(filled=True, size=110, color=INK[dark], opacity=1, clip=True)
-    text = points.mark_text(dx=-10, dy=12, align="right", color=INK[dark], fontWeight="bold")
+    text = points.mark_text(
+        dy=away, dx=-4, align="right", color=INK[dark], fontWeight="bold", aria=False
+    )
     hover = _named("rows").mark_point(size=100, opacity=0, clip=True, aria=False)
     return (
         line.encode(x=x, y=y, detail="attention:N", strokeDash=dash)

@@ -36,6 +36,7 @@ def _whole(label, unit, least, most):
 DEVICES = {row.id: row.name for row in presets.accelerators().values()}
 LESSON_MODELS = {"lesson-7b-mha": "7B, MHA", "lesson-7b-gqa": "7B, GQA"}
 SEED = _whole("Seed", "", 0, 999_999)
+SLIDES_TO = {"seed": 30}  # where a slider ends before its number does; the exact field takes more
 MOST_STEPS, MOST_PROMPT = 6, 5  # of the small attention that is drawn
 LAST_TICK = 199
 
@@ -86,7 +87,7 @@ PAGES: dict[str, dict[str, tuple[Number | Choice, float | str]]] = {
     },
     "managing": {
         "tick": (_whole("Time", "ticks", 0, LAST_TICK), 120),
-        "arrivals": (_whole("Arrivals", "per 100 ticks", 0, 60), 15),
+        "arrivals": (_whole("Arrivals a tick", "%", 0, 60), 15),
         "prefix": (
             Choice(
                 "Shared beginning",

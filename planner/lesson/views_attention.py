@@ -10,6 +10,7 @@ from planner.question import Figure
 from planner.sweep import Drawing, ceiling
 
 SPELLED_OUT = 3
+MOST_DOTS = 24  # steps up to which each one has its dot
 LEAST_DIFFERENCE, MOST_DIFFERENCE = 1e-18, 100.0  # the ends of the proof's axis
 TOTAL_TOKENS = MOST_PROMPT + MOST_STEPS - 1
 
@@ -27,6 +28,7 @@ def why(values) -> View:
             "Multiply-adds of all steps together: 4·t·d² + 2·t²·d, summed over t = 1 … T.",
             sums.without,
             "multiply-adds",
+            also=("ratio",),
         ),
         Figure(
             "cached",
@@ -35,6 +37,7 @@ def why(values) -> View:
             "Multiply-adds of all steps together: 4·d² + 2·t·d, summed over t = 1 … T.",
             sums.with_cache,
             "multiply-adds",
+            also=("ratio",),
         ),
         Figure(
             "ratio",
@@ -67,7 +70,7 @@ def _work(title, column, rows, width, steps, log, gives, axes):
         f"Step {step:,}, {way}: {count(value)} multiply-adds"
         for step, way, value in zip(rows["step"], rows["way"], rows[column], strict=True)
     ]
-    drawn = rows.assign(value=rows[column], sentence=sentences)
+    drawn = rows.assign(value=rows[column], dot=steps <= MOST_DOTS, sentence=sentences)
     last = {way: count(part["value"].iloc[-1]) for way, part in drawn.groupby("way")}
     return Picture(
         title,

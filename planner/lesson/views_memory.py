@@ -109,9 +109,9 @@ def _history(run, way, tick, waste):
     table = run.history[run.history["way"] == way]
     memory = run.load.blocks * allocation.BLOCK_TOKENS
     parts = {
+        "never given back": table["leaked_tokens"],
         "filled": table["used_tokens"],
         "held and empty": table["held_tokens"] - table["used_tokens"] - table["leaked_tokens"],
-        "never given back": table["leaked_tokens"],
     }
     start, tables = np.zeros(len(table)), []
     for part, tokens in parts.items():
@@ -177,7 +177,7 @@ def speed(values) -> View:
             {
                 "rows": table,
                 "points": points,
-                "ends": table[table["context_tokens"] == CONTEXTS[24]],
+                "ends": table[table["context_tokens"] == CONTEXTS[36]],
                 "reading": pd.DataFrame(reading),
             },
             (FASTEST,),

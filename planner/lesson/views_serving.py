@@ -211,7 +211,7 @@ def _bars(title, table, most, axes):
         "levers",
         Drawing(
             {"rows": table},
-            (most, len(table)),
+            (most,),
             {
                 "lever": "lever",
                 "bytes_per_token": "bytes per token",

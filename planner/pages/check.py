@@ -84,8 +84,8 @@ done = [
     st.session_state[MARKED][key][0] for key in keys.values() if key in st.session_state[MARKED]
 ]
 with st.container(horizontal=True, key="figures"):
-    st.metric("Right", f"{done.count(RIGHT)} of {len(found)}", width=190)
-    st.metric("Answered", f"{len(done)} of {len(found)}", width=190)
+    st.metric("Right", f"{done.count(RIGHT)} of {len(found)}", width=165)
+    st.metric("Answered", f"{len(done)} of {len(found)}", width=165)
 page = None
 for number, (question, key) in enumerate(keys.items(), 1):
     if question.page != page:

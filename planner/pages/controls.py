@@ -22,9 +22,9 @@ _slider = component("slider")
 _link = component("link")
 
 
-def stops(spec: Number) -> list[float]:
-    """Slider stops for a number of a Learn page: each whole one where few, else eight an octave."""
-    low, high = int(spec.minimum), int(spec.maximum)
+def stops(spec: Number, most: float | None = None) -> list[float]:
+    """Slider stops up to `most`: each whole number where there are few, else eight an octave."""
+    low, high = int(spec.minimum), int(most or spec.maximum)
     if high - low <= 200:
         return [float(stop) for stop in range(low, high + 1)]
     return _stops(low, high, 8, whole=spec.whole)

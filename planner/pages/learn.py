@@ -46,7 +46,8 @@ def opened(page: str, view=lambda values: NOTHING) -> Visit:
     screen.dress()
     entry = words.pages()[page]
     st.title(entry.title, anchor=False)
-    st.html(_terms(entry.lead))
+    if not screen.presenting():
+        st.html(_terms(entry.lead))
     controls.show_notices(visit.notices)
     return visit
 
@@ -62,14 +63,14 @@ def moved(visit: Visit, *first: str):
     entry = words.pages()[visit.page]
     rest = [name for name in states.PAGES[visit.page] if name not in first]
     with st.container(key="controls"):
-        place = st.expander("Controls") if screen.presenting() else st.container()
+        place = st.popover("Controls") if screen.presenting() else st.container()
         with place:
             st.html(f"<b>{_terms(entry.move)}</b>")
-            with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+            with st.container(horizontal=True, gap="medium"):
                 for name in first:
                     _control(visit, name)
                 if rest:
-                    with st.popover("More"):
+                    with st.container() if screen.presenting() else st.popover("More"):
                         for name in rest:
                             _control(visit, name)
 
@@ -78,10 +79,9 @@ def _control(visit, name):
     kind, _ = states.PAGES[visit.page][name]
     key, now = f"{visit.page}-{name}", visit.values[name]
     if isinstance(kind, Number):
+        stops = controls.stops(kind, states.SLIDES_TO.get(name))
         with st.container(width=300):
-            controls.slider(
-                key, kind, controls.stops(kind), now, lambda new: change(visit.page, **{name: new})
-            )
+            controls.slider(key, kind, stops, now, lambda new: change(visit.page, **{name: new}))
         return
     st.session_state[key] = now
     choose = {"format_func": kind.options.get, "key": key}
@@ -112,10 +112,23 @@ def shortcuts(visit: Visit, name: str, values):
 
 def shown(visit: Visit) -> predict.Asked:
     """Figures, pictures, arithmetic and tables, under the page's question if it has one."""
-    view = visit.view
-    asked = predict.ask(visit.page, view.figures, states.encode(visit.page, visit.values))
+    asked = figures(visit)
+    pictures(visit, asked)
+    return asked
+
+
+def figures(visit: Visit) -> predict.Asked:
+    """The page's question, if it has one, its figures, and what there is to see."""
+    asked = predict.ask(visit.page, visit.view.figures, states.encode(visit.page, visit.values))
     asked.metrics()
-    st.html(_terms(words.pages()[visit.page].see))
+    if not screen.presenting():
+        st.html(_terms(words.pages()[visit.page].see))
+    return asked
+
+
+def pictures(visit: Visit, asked: predict.Asked):
+    """The page's charts, its arithmetic and its tables, less what gives a hidden figure away."""
+    view = visit.view
     places = [
         place for _ in range(0, len(view.pictures), 2) for place in st.columns(2, gap="large")
     ]
@@ -127,7 +140,6 @@ def shown(visit: Visit) -> predict.Asked:
     if view.lines:
         _arithmetic(asked, view)
     _tables(asked, view, visit.page)
-    return asked
 
 
 def _chart(asked, picture, key):

@@ -19,6 +19,7 @@ from planner.question import Figure, Question
 from planner.scenario import encode
 
 HIDDEN = "?"
+METRIC_WIDTH = {False: 165, True: 230}  # by presenting; two fit beside each other on a phone
 PLAN = (plan_page.VERDICT, *(each.id for each in plan_page.BY_LABEL.values()))  # askable there
 WAITING = "Shown once you have guessed."
 
@@ -76,7 +77,7 @@ class Asked:
                     figure.label,
                     HIDDEN if shut else figure.text,
                     help=None if shut else figure.help or None,
-                    width=190,
+                    width=METRIC_WIDTH[screen.presenting()],
                 )
 
     def shows(self, gives, place=st) -> bool:

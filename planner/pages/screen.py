@@ -6,9 +6,11 @@ from planner.pages.component import component
 
 _keys = component("keys")
 # Streamlit sizes everything by the root's font size, so one number makes a page larger.
-PRESENT = (
-    "<style>:root { font-size: 21px !important } [data-testid=stHeader] { opacity: 0.15 }</style>"
-)
+PRESENT = """<style>
+:root { font-size: 21px !important }
+[data-testid=stHeader] { display: none }
+[data-testid=stMainBlockContainer] { padding: 0.8rem 2rem !important }
+</style>"""
 PRINT = """<style>
 .on-paper { display: none }
 @media print {
