@@ -87,8 +87,9 @@ def guessed(spec, marks, channel, dark):
 def large(spec):
     """A chart's specification in type that is read from the back of a room."""
     sizes = {"labelFontSize": 17, "titleFontSize": 17}
-    config = {"axis": sizes, "legend": sizes, "text": {"fontSize": 17}}
-    return {**spec, "config": {**spec.get("config", {}), **config}}
+    config = {"axis": sizes, "legend": {**sizes, "labelLimit": 300}, "text": {"fontSize": 17}}
+    height = min(round(1.3 * spec["height"]), TALL)
+    return {**spec, "height": height, "config": {**spec.get("config", {}), **config}}
 
 
 # --- why, stored, proof -------------------------------------------------------------------------
@@ -120,7 +121,7 @@ def work(kind, x_ends, y_ends, dark):
     ).properties(height=HEIGHT)
 
 
-def _cells(x, y, states, height):
+def _cells(x, y, states, height, columns):
     """A grid of cells coloured by their state, a sign in each. Data: rows."""
     colours = [states[state] for state in states]
     base = _named("rows").encode(x=x, y=y, tooltip=[_hover()])
@@ -129,7 +130,11 @@ def _cells(x, y, states, height):
         color=alt.Color("state:N", title=None)
         .scale(domain=list(states), range=colours)
         .legend(
-            orient="bottom", columns=2, values=shown, symbolType="square", symbolStrokeWidth=0.5
+            orient="bottom",
+            columns=columns,
+            values=shown,
+            symbolType="square",
+            symbolStrokeWidth=0.5,
         )
     )
     signs = base.mark_text(color="#000000", fontWeight="bold", aria=False).encode(text="sign:N")
@@ -154,7 +159,7 @@ def vectors(tokens, dark):
     x = alt.X(**_place("position", "Token", tokens))
     y = alt.Y("vector:N", title=None, sort=None).axis(ticks=False, domain=False)
     names = (stored.NEW, stored.AGAIN, stored.READ, stored.GONE, stored.EMPTY)
-    return _cells(x, y, _only(STATES, names), 230)
+    return _cells(x, y, _only(STATES, names), 230, 2)
 
 
 def grid(tokens, dark):
@@ -162,7 +167,7 @@ def grid(tokens, dark):
     x = alt.X(**_place("key", "Key of token", tokens))
     y = alt.Y(**_place("query", "Query of token", tokens))
     names = (stored.NEW, stored.AGAIN, stored.DONE, stored.UNSEEN, stored.EMPTY)
-    return _cells(x, y, _only(STATES, names), TALL)
+    return _cells(x, y, _only(STATES, names), TALL, 1)
 
 
 def differences(ends, tokens, dark):

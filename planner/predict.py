@@ -72,5 +72,5 @@ def marks(plan: Plan, chart: str, guesses, most: float) -> tuple[Mark, ...]:
     elif chart in ("latency", "step"):
         stands = {"step": 0}
     return tuple(
-        mark(guesses[name] + start, 0, most) for name, start in stands.items() if name in guesses
+        mark(guesses[name], 0, most, start) for name, start in stands.items() if name in guesses
     )

@@ -125,8 +125,11 @@ class Mark:
     label: str
 
 
-def mark(guess: float, low: float, high: float) -> Mark:
-    """A guess on an axis from low to high; at its end, and saying so, where it lies beyond."""
-    at = min(max(guess, low), high)
-    beyond = "" if at == guess else (" (off the axis)")
+def mark(guess: float, low: float, high: float, start: float = 0) -> Mark:
+    """A guess on an axis from low to high; at its end, and saying so, where it lies beyond.
+
+    start: where on the axis the guessed amount begins.
+    """
+    at = min(max(start + guess, low), high)
+    beyond = "" if at == start + guess else " (off the axis)"
     return Mark(at, f"your guess: {guess:,.4g}{beyond}")

@@ -5,6 +5,7 @@ from urllib.parse import parse_qsl
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from planner import Scenario, plan, predict
 from planner.lesson import questions, words
 from planner.lesson.questions import NumberQuestion
 from tests.browser import ROOT
@@ -112,6 +113,35 @@ def test_every_figure_that_can_be_asked_is_hidden_and_comes_back(page):
         assert metrics(app)[figure.label] == figure.text
         assert any(f"{figure.label}: {figure.text}" in text.value for text in app.text)
         assert len(charts(app)) == CHARTS[page]
+
+
+@pytest.mark.parametrize("name", predict.BY_LABEL)
+def test_every_figure_of_the_plan_is_hidden_and_comes_back(name):
+    asked = predict.BY_LABEL[name]
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+    app.query_params["ask"] = asked.id
+    app.run()
+    assert not app.exception
+    assert metrics(app)[name] == "?"
+    assert app.title[0].value == "What do you expect?"
+    app.text_input(key=f"guess-plan-{asked.id}").set_value("1,000")
+    app.button[0].click().run()
+    figure = next(f for f in predict.figures(plan(Scenario())) if f.id == asked.id)
+    assert metrics(app)[name] == figure.text
+    assert app.title[0].value.startswith("Fits")
+    assert len(charts(app)) == 4
+
+
+def test_the_plan_s_verdict_is_a_choice():
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+    app.query_params["ask"] = "fits"
+    app.query_params["memory"] = "20"
+    app.run()
+    assert not app.exception
+    app.radio(key="guess-plan-fits").set_value("fits")
+    app.button[0].click().run()
+    assert app.text[0].value == "Fits or not: does not fit; you said: fits."
+    assert app.title[0].value.startswith("Does not fit")
 
 
 def test_nothing_on_a_page_tells_the_answer():

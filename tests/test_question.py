@@ -112,7 +112,7 @@ def test_guesses_stand_on_the_plan_s_charts():
     result = plan(Scenario())
     guesses = {"cache": 20.0, "step": 250.0}
     (cache,) = predict.marks(result, "memory", guesses, 100)
-    assert cache.at == 34  # after 14 GB of weights
+    assert cache == question.Mark(34, "your guess: 20")  # after 14 GB of weights
     (step,) = predict.marks(result, "latency", guesses, 200)
     assert (step.at, step.label) == (200, "your guess: 250 (off the axis)")
     assert predict.marks(result, "fit", guesses, 0) == ()

@@ -65,7 +65,7 @@ def scenario() -> tuple[Scenario, tuple[Notice, ...]]:
     state = st.session_state
     if entered("plan"):
         query, shared = predict.split(address())
-        if query or "scenario" not in state:
+        if query or shared or "scenario" not in state:
             state.scenario, state.notices = decode(query)
             state.notices += predict.read("plan", shared, predict.PLAN)
     return state.scenario, state.notices
@@ -143,12 +143,12 @@ def slider(key: str, spec: Number, stops: list[float], value: float, moved):
 
 def link():
     """Write the address bar and offer to copy it."""
-    write_address("plan", encode(st.session_state.scenario))
+    write_address(encode(st.session_state.scenario) + predict.suffix("plan"))
 
 
-def write_address(page: str, query: str):
+def write_address(query: str):
     """Put a page's whole state into the address bar, with a button that copies it."""
-    _link(key="link", data={"query": query + predict.suffix(page)})
+    _link(key="link", data={"query": query})
 
 
 def show_notices(notices: tuple[Notice, ...]):

@@ -27,6 +27,16 @@ class Visit:
     view: View
     notices: tuple[Notice, ...]
 
+    @property
+    def query(self):
+        """The page's own state, as a link writes it."""
+        return states.encode(self.page, self.values)
+
+    @property
+    def address(self):
+        """Everything that belongs into the address: state, question and view."""
+        return self.query + predict.suffix(self.page, **screen.parameters())
+
 
 NOTHING = View((), ())
 
@@ -37,13 +47,14 @@ def opened(page: str, view=lambda values: NOTHING) -> Visit:
     key, wrong = f"learn-{page}", f"notices-{page}"
     if controls.entered(page):
         query, shared = predict.split(controls.address())
-        if query or key not in state:
-            state[key], state[wrong] = states.decode(page, query)
-        askable = [figure.id for figure in view(state[key]).figures if figure.askable]
-        if shared:
-            state[wrong] += predict.read(page, shared, askable)
+        if query or shared or key not in state:
+            values, notices = states.decode(page, query)
+            askable = [figure.id for figure in view(values).figures if figure.askable]
+            state[key], state[wrong] = values, notices + predict.read(page, shared, askable)
+        if query or shared:
+            screen.read(shared)
     visit = Visit(page, state[key], view(state[key]), state[wrong])
-    screen.dress()
+    screen.dress(visit.address, screen.presenting())
     entry = words.pages()[page]
     st.title(entry.title, anchor=False)
     if not screen.presenting():
@@ -119,7 +130,7 @@ def shown(visit: Visit) -> predict.Asked:
 
 def figures(visit: Visit) -> predict.Asked:
     """The page's question, if it has one, its figures, and what there is to see."""
-    asked = predict.ask(visit.page, visit.view.figures, states.encode(visit.page, visit.values))
+    asked = predict.ask(visit.page, visit.view.figures, visit.query)
     asked.metrics()
     if not screen.presenting():
         st.html(_terms(words.pages()[visit.page].see))
@@ -192,13 +203,10 @@ def closed(visit: Visit, asked: predict.Asked | None = None):
     if asked:
         asked.share()
     _sources({*visit.view.sources, *(each.source for each in (*believed, *terms))} - {""})
-    query = states.encode(visit.page, visit.values)
     with st.container(horizontal=True, key="tools", vertical_alignment="center"):
-        controls.write_address(visit.page, query)
+        controls.write_address(visit.address)
         screen.switch()
         _way_on(visit.page)
-    link = f"{screen.address()}?{query}{predict.suffix(visit.page)}"
-    st.html(f'<p class="on-paper">{escape(link)}</p>')
 
 
 def _sources(used):

@@ -30,7 +30,7 @@ def split(query):
 
 
 def read(page: str, shared, askable) -> tuple:
-    """Take question and view from the address; what of them could not be taken.
+    """Take the question from the address; what of it could not be taken.
 
     askable: ids of the page's figures that a link may ask for.
     """
@@ -39,7 +39,6 @@ def read(page: str, shared, askable) -> tuple:
     before = asked_on(page)
     if (found.ask, found.say) != (before.ask, before.say):
         state[f"question-{page}"] = found
-    screen.read(shared)
     return notices
 
 
@@ -48,9 +47,9 @@ def asked_on(page: str) -> Question:
     return st.session_state.get(f"question-{page}", Question())
 
 
-def suffix(page: str) -> str:
-    """What follows a page's own parameters in its address."""
-    shared = {**asked_on(page).parameters(), **screen.parameters()}
+def suffix(page: str, **more: str) -> str:
+    """What follows a page's own parameters in its address: its question, and `more`."""
+    shared = {**asked_on(page).parameters(), **more}
     return "&" + urlencode(shared, safe=",") if shared else ""
 
 
@@ -159,8 +158,9 @@ def _marked(spec, marks, channel, dark):
 
 def plan(own: Plan) -> Asked:
     """The Plan page under its question: draws the question and takes the guesses."""
-    screen.dress()
-    return ask("plan", plan_page.figures(own), encode(own.scenario), own)
+    query = encode(own.scenario)
+    screen.dress(query + suffix("plan"))
+    return ask("plan", plan_page.figures(own), query, own)
 
 
 def ask(page: str, figures: tuple[Figure, ...], query: str, own: Plan | None = None) -> Asked:

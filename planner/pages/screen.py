@@ -1,5 +1,7 @@
 """How a page meets its screen: presenter view, print, and where the page is in the address."""
 
+from html import escape
+
 import streamlit as st
 
 from planner.pages.component import component
@@ -40,9 +42,8 @@ def presenting() -> bool:
 
 
 def read(shared):
-    """Take the view from an address that names one."""
-    if "present" in shared:
-        st.session_state.present = shared["present"][0] == "1"
+    """Take the view from an address."""
+    st.session_state.present = shared.get("present", ["0"])[0] == "1"
 
 
 def parameters() -> dict[str, str]:
@@ -50,9 +51,10 @@ def parameters() -> dict[str, str]:
     return {"present": "1"} if presenting() else {}
 
 
-def dress():
-    """Sizes for the room, and a page that prints with its link on it."""
-    st.html(LOOK + (PRESENT if presenting() else ""))
+def dress(query: str, present: bool = False):
+    """Sizes for the screen, larger for a room, and on paper the link of what is printed."""
+    link = f'<p class="on-paper">{escape(address())}?{escape(query)}</p>'
+    st.html(LOOK + (PRESENT if present else "") + link)
 
 
 def switch():
