@@ -144,6 +144,20 @@ def test_the_plan_s_verdict_is_a_choice():
     assert app.title[0].value.startswith("Does not fit")
 
 
+def test_an_address_without_a_question_asks_none():
+    app = opened("cost", "ask=load")
+    app.switch_page("planner/pages/why.py")
+    app.query_params.clear()
+    app.run()
+    app.switch_page("planner/pages/cost.py").run()
+    assert metrics(app)["All requests"] == "?"  # come back to, it still asks
+    app.switch_page("planner/pages/why.py").run()
+    app.switch_page("planner/pages/cost.py")
+    app.query_params["heads"] = "8"
+    app.run()
+    assert metrics(app)["All requests"] == "17.2 GB"
+
+
 def test_nothing_on_a_page_tells_the_answer():
     app = opened("cost", "ask=load,request&context=8000&concurrency=3")
     shown = [element.value for element in (*app.markdown, *app.text, *app.caption)]

@@ -1,6 +1,6 @@
 // Shows the same text in every lane, each word when its lane's speed has it ready.
 
-const SECONDS = 12
+const SECONDS = 8
 const states = new WeakMap()
 
 export default function ({ data, parentElement }) {
