@@ -218,7 +218,8 @@ def _tens(ends):
 
 def roof(ends, dark):
     """What a device can do at each intensity, and where the phases stand. Data: roof, trail, …"""
-    x = _axis("FLOPs per byte", (0.1, 1e5), "log", values=_powers(0.1, 1e5), format=",~r")
+    wide = (roofline.LOWEST, roofline.HIGHEST)
+    x = _axis("FLOPs per byte", wide, "log", values=_powers(*wide), format=",~r")
     y = _axis("Attainable (TFLOP/s)", ends, "log", values=_powers(*ends), format=",~r")
     x, y = alt.X("intensity:Q", **x), alt.Y("attainable:Q", **y)
     roof = _named("roof").mark_line(color=INK[dark], strokeWidth=2, clip=True, aria=False)

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from planner import charts, lesson_charts
-from planner.lesson import words
+from planner.lesson import roofline, words
 from planner.lesson.states import PAGES, start
 from planner.lesson.view import count, scientific
 from planner.question import Mark
@@ -76,6 +76,16 @@ def test_each_mistake_shows(mistake):
 def test_done_right_the_two_figures_of_the_proof_hide_together():
     (right,) = (each for each in view("proof").figures if each.id == "right")
     assert right.also == ("difference",)
+
+
+@pytest.mark.parametrize("batch", [1, 1024])
+@pytest.mark.parametrize("prompt", [128, 131_072])
+@pytest.mark.parametrize("model", ["lesson-7b-mha", "lesson-7b-gqa"])
+def test_both_phases_stay_on_the_roof_s_axes(batch, prompt, model):
+    drawing = picture("phases", 0, batch=batch, prompt=prompt, model=model).drawing
+    rows, ((low, high),) = drawing.frames["rows"], drawing.bounds
+    assert rows["intensity"].between(roofline.LOWEST, roofline.HIGHEST).all()
+    assert rows["attainable"].between(low, high).all()
 
 
 @pytest.mark.parametrize("changes", [{}, {"width": 128, "steps": 1000}, {"width": 7, "steps": 2}])

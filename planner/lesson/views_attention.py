@@ -1,5 +1,7 @@
 """The first three Learn pages as figures and pictures: why a cache, what is stored, the proof."""
 
+from functools import lru_cache
+
 import pandas as pd
 
 from planner import words
@@ -235,6 +237,11 @@ def _stored_pictures(prompt, step, cached, now):
     )
 
 
+@lru_cache(maxsize=64)
+def _all_ways(seed):
+    return attention.differences(seed=seed)
+
+
 def proof(values) -> View:
     """The same text run whole and run in cached steps, and how far apart the two come out."""
     mistake = None if values["mistake"] == "none" else values["mistake"]
@@ -278,7 +285,7 @@ def proof(values) -> View:
         ("difference", "right"),
         {"difference": ends, "right": ends},
     )
-    every = attention.differences(seed=values["seed"])
+    every = _all_ways(values["seed"]).copy()
     every["chosen"] = (every["mistake"] == (mistake or "")) & (
         every["precision"] == values["precision"]
     )
