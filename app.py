@@ -2,5 +2,11 @@
 
 import streamlit as st
 
+from planner.lesson import words
+
 st.set_page_config(page_title="LLM capacity planner", layout="wide", initial_sidebar_state=320)
-st.navigation([st.Page("planner/pages/plan.py", title="Plan", default=True)]).run()
+plan = [st.Page("planner/pages/plan.py", title="Plan", default=True)]
+learn = [
+    st.Page(f"planner/pages/{page.id}.py", title=page.title) for page in words.pages().values()
+]
+st.navigation({"": plan, "Learn": learn}, position="top").run()

@@ -15,6 +15,7 @@ from planner.scenario import Scenario
 
 PREFILL, DECODE = "prefill", "decode"
 MEMORY, COMPUTE = "memory", "compute"
+LOWEST, HIGHEST = 0.1, 1e6  # FLOPs per byte: a step of one request, and the longest of prompts
 
 
 def ridge(scenario: Scenario) -> float:
@@ -24,9 +25,9 @@ def ridge(scenario: Scenario) -> float:
 
 
 def roof(scenario: Scenario, points=200) -> pd.DataFrame:
-    """The roof itself: `intensity`, 0.1 to 100,000 FLOPs per byte, and `attainable` FLOP/s."""
+    """The roof itself: `intensity`, over LOWEST to HIGHEST, and `attainable` FLOP/s."""
     device = plan(scenario)
-    intensity = np.union1d(np.geomspace(0.1, 1e5, points), ridge(scenario))
+    intensity = np.union1d(np.geomspace(LOWEST, HIGHEST, points), ridge(scenario))
     attainable = formulas.attainable_flops(
         intensity, device.bandwidth_bytes_per_s, device.peak_flops
     )

@@ -4,6 +4,7 @@ They are in presets/glossary, a file for each kind. An entry refers to a page or
 a reference that leads nowhere is a ValueError when the file is read.
 """
 
+import re
 import tomllib
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
@@ -118,6 +119,40 @@ def _by_word():
             if word:
                 found[word.casefold()] = term
     return found
+
+
+def explained(text: str) -> list[tuple[str, str]]:
+    """A text in pieces, each with the meaning of the term it is, or "" where it is none.
+
+    A term is explained where it first stands, in the singular or with an s. Joined again the pieces
+    are the text.
+    """
+    pieces, seen, end = [], set(), 0
+    for found in _terms_pattern().finditer(text):
+        term = _by_word()[found[1].casefold()]
+        if term.id not in seen:
+            seen.add(term.id)
+            pieces += [(text[end : found.start()], ""), (found[0], term.meaning)]
+            end = found.end()
+    return [*pieces, (text[end:], "")]
+
+
+@cache
+def of_page(page: str) -> tuple[tuple[Misconception, ...], tuple[Takeaway, ...], tuple[Term, ...]]:
+    """What belongs to a page: misconceptions, takeaways, and the terms that its texts use."""
+    believed = tuple(each for each in misconceptions().values() if each.page == page)
+    kept = tuple(each for each in takeaways().values() if each.page == page)
+    entry = pages()[page]
+    texts = [entry.title, entry.lead, entry.move, entry.see, *(each.text for each in kept)]
+    texts += [text for each in believed for text in (each.claim, each.truth)]
+    used = {_by_word()[m[1].casefold()].id for t in texts for m in _terms_pattern().finditer(t)}
+    return believed, kept, tuple(term for term in glossary().values() if term.id in used)
+
+
+@cache
+def _terms_pattern():
+    spelled = sorted((word for word in _by_word() if len(word) > 1), key=len, reverse=True)
+    return re.compile(rf"\b({'|'.join(map(re.escape, spelled))})s?\b", re.IGNORECASE)
 
 
 def _read(name, kind):

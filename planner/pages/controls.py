@@ -7,25 +7,28 @@ read when a page is entered (a link, a reload, Back) and written after every cha
 import re
 from contextlib import contextmanager
 from html import escape
-from pathlib import Path
 
 import streamlit as st
 
 from planner import charts, parallel, presets, settings, words
-from planner.link import Notice
+from planner.link import Notice, Number
+from planner.pages import predict
+from planner.pages.component import component
 from planner.scenario import LENGTHS, NUMBERS, Scenario, as_link, decode, device_numbers, encode
 
-HERE = Path(__file__).parent
 EMBED = ("embed", "embed_options")  # Streamlit's own parameters
 
 
-def _component(name):
-    parts = {kind: (HERE / f"{name}.{kind}").read_text("utf-8") for kind in ("html", "css", "js")}
-    return st.components.v2.component(f"planner_{name}", **parts)
+_slider = component("slider")
+_link = component("link")
 
 
-_slider = _component("slider")
-_link = _component("link")
+def stops(spec: Number, most: float | None = None) -> list[float]:
+    """Slider stops up to `most`: each whole number where there are few, else eight an octave."""
+    low, high = int(spec.minimum), int(most or spec.maximum)
+    if high - low <= 200:
+        return [float(stop) for stop in range(low, high + 1)]
+    return _stops(low, high, 8, whole=spec.whole)
 
 
 def _stops(low, high, parts, whole=False):
@@ -61,10 +64,25 @@ STOPS = {
 def scenario() -> tuple[Scenario, tuple[Notice, ...]]:
     """The scenario of this session and what was wrong with the link it came from."""
     state = st.session_state
-    query = {name: st.query_params.get_all(name) for name in st.query_params if name not in EMBED}
-    if "scenario" not in state:
-        state.scenario, state.notices = decode(query)
+    if entered("plan"):
+        query, shared = predict.split(address())
+        if query or shared or "scenario" not in state:
+            state.scenario, state.notices = decode(query)
+            state.notices += predict.read("plan", shared, predict.PLAN)
     return state.scenario, state.notices
+
+
+def address() -> dict[str, list[str]]:
+    """The parameters of the address, less Streamlit's own."""
+    return {name: st.query_params.get_all(name) for name in st.query_params if name not in EMBED}
+
+
+def entered(page: str) -> bool:
+    """Whether this run is the page's first since it was come to: then its address counts."""
+    state = st.session_state
+    first = state.get("at") != page
+    state.at = page
+    return first
 
 
 def change(**values):
@@ -212,30 +230,39 @@ def device():
 
 def number(name: str):
     """A logarithmic slider with an exact field for one number of the scenario."""
-    spec = NUMBERS[name]
-    key = f"slider-{name}"
+    now = getattr(st.session_state.scenario, name)
+    slider(f"slider-{name}", NUMBERS[name], STOPS[name], now, lambda new: change(**{name: new}))
+
+
+def slider(key: str, spec: Number, stops: list[float], value: float, moved):
+    """A slider over given stops with an exact field; `moved` is called with the new number."""
     _slider(
         key=key,
         data={
             "label": spec.label,
             "unit": spec.unit,
-            "stops": STOPS[name],
+            "stops": stops,
             "minimum": spec.minimum,
             "maximum": spec.maximum,
             "whole": spec.whole,
-            "value": getattr(st.session_state.scenario, name),
+            "value": value,
         },
-        on_value_change=lambda: change(
-            **{name: spec.nearest(float(st.session_state[key].value.partition("@")[0]))}
+        on_value_change=lambda: moved(
+            spec.nearest(float(st.session_state[key].value.partition("@")[0]))
         ),
     )
 
 
 def link():
     """Write the address bar and offer to copy it."""
+    write_address(encode(st.session_state.scenario) + predict.suffix("plan"))
+
+
+def write_address(query: str):
+    """Put a page's whole state into the address bar, with a button that copies it."""
     _link(
         key="link",
-        data={"query": encode(st.session_state.scenario)},
+        data={"query": query},
         on_theme_change=lambda: None,  # a rerun is all it takes
     )
 
@@ -248,17 +275,24 @@ def folded(key: str, label: str):
         yield box.open
 
 
-def show_drawings(drawings: dict):
-    """Charts by title, two a row: each a chart function and the drawing it shows."""
+def show_drawings(drawings: dict, marked):
+    """Charts by title, two a row: each a chart function and the drawing it shows.
+
+    `marked` takes a specification, its chart function and bounds, and gives what is to be drawn,
+    or None where it must wait.
+    """
     dark = st.context.theme.type == "dark"
     places = [column for _ in range(0, len(drawings), 2) for column in st.columns(2, gap="large")]
     for place, (title, (chart, drawing)) in zip(places, drawings.items(), strict=False):
         with place.container(key=f"chart-{chart.__name__}"):
             st.markdown(f"**{title}**")
-            spec = charts.prepared(chart, *drawing.bounds, dark)
-            st.vega_lite_chart(
-                spec={**spec, "datasets": drawing.frames}, key=chart.__name__, alt=drawing.alt
-            )
+            bounds = drawing.bounds
+            spec = marked(charts.prepared(chart, *bounds, dark), chart, bounds)
+            if spec is not None:
+                frames = {**spec.get("datasets", {}), **drawing.frames}
+                st.vega_lite_chart(
+                    spec={**spec, "datasets": frames}, key=chart.__name__, alt=drawing.alt
+                )
 
 
 def as_text(words: str) -> str:

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from planner import answer, bars, charts, sweep, words, worked
-from planner.pages import controls, model_dialog
+from planner.pages import controls, model_dialog, predict
 from planner.serving import serve
 
 scenario, notices = controls.scenario()
@@ -36,13 +36,14 @@ own = sweep.own_of(pair)
 served = serve(own)
 
 controls.show_notices(notices)
-verdict, detail = answer.served_verdict(served)
+asked = predict.plan(served)
+verdict, detail = asked.verdict(*answer.served_verdict(served))
 st.title(verdict, anchor=False)
 st.markdown(detail)
 st.markdown(f":small[{controls.as_text(words.inputs(own))}]")
 
 with st.container(horizontal=True, key="figures", gap="small"):
-    for each in answer.figures(served):
+    for each in asked.figures(answer.figures(served)):
         st.metric(
             each.name,
             each.value,
@@ -72,23 +73,23 @@ if scenario.layout.devices > 1:
     drawings["Memory on each device"] = (charts.devices, bars.devices(own))
 if own.model.experts:
     drawings["Experts read in a step"] = (charts.experts, sweep.experts(scenario))
-controls.show_drawings(drawings)
+controls.show_drawings(drawings, asked.drawn)
 
 with controls.folded("model-box", "The model") as open_:
-    if open_:
+    if open_ and asked.answered(st):
         st.markdown(words.model_sentence(own.model))
         st.dataframe(bars.layers(own), hide_index=True, key="layers-table")
         st.caption(f"Source: {own.model.source or 'this link'}")
 
 if not served.ideal:
     with controls.folded("reserve-box", "What the engine takes") as open_:
-        if open_:
+        if open_ and asked.answered(st):
             st.text(served.reserve.line())
             st.dataframe(bars.reserve_table(served), hide_index=True, key="reserve-table")
             st.dataframe(bars.engine_table(served), hide_index=True, key="engine-table")
 
 with controls.folded("arithmetic", "The arithmetic") as open_:
-    if open_:
+    if open_ and asked.answered(st):
         engine = [] if served.ideal else worked.with_engine(served)
         for each in [*engine, *worked.arithmetic(own)]:
             st.markdown(
@@ -96,7 +97,7 @@ with controls.folded("arithmetic", "The arithmetic") as open_:
             )
 
 with controls.folded("numbers", "The numbers") as open_:
-    if open_:
+    if open_ and asked.answered(st):
         for title, (chart, drawing) in drawings.items():
             st.markdown(f"**{title}**")
             table = drawing.table()
@@ -114,3 +115,5 @@ with controls.folded("left-out", "What this leaves out") as open_:
     if open_:
         first = answer.IDEAL_LEFT_OUT if served.ideal else answer.ENGINE_LEFT_OUT
         st.markdown(first + answer.LEFT_OUT)
+
+asked.share()

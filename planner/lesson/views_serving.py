@@ -1,0 +1,227 @@
+"""Two Learn pages as figures and pictures: the two phases, and what a cache costs."""
+
+import numpy as np
+import pandas as pd
+
+from planner import words
+from planner.accelerator import GB
+from planner.lesson import levers, roofline
+from planner.lesson.view import Picture, View, decade
+from planner.lesson.words import sources
+from planner.plan import TERA
+from planner.question import Figure
+from planner.scenario import Scenario
+from planner.sweep import Drawing, ceiling
+
+BATCHES = 2.0 ** np.arange(11)
+
+
+# --- two phases ---------------------------------------------------------------------------------
+
+
+def phases(values) -> View:
+    """Prefill and decode under the device's roof, and one request from arrival to last token."""
+    scenario = Scenario(
+        model=values["model"],
+        device=values["device"],
+        concurrency=values["batch"],
+        context=values["prompt"],
+    )
+    times = roofline.request_times(scenario, values["prompt"], values["output"])
+    points = roofline.phases(scenario, values["prompt"], values["batch"])
+    decode = points[points["phase"] == roofline.DECODE].iloc[0]
+    figures = (
+        Figure(
+            "ttft",
+            "First token",
+            words.duration(times.ttft_s),
+            f"The longer of computing the prompt ({words.duration(times.prefill_s)}) and reading "
+            f"the weights ({words.duration(times.weights_s)}).",
+            times.ttft_s,
+            "s",
+        ),
+        Figure(
+            "tpot",
+            "Each later token",
+            words.duration(times.tpot_s),
+            "Mean of the decode steps: all weights and all caches read once.",
+            times.tpot_s * 1e3,
+            "ms",
+        ),
+        Figure(
+            "total",
+            "Whole answer",
+            words.duration(times.total_s),
+            f"First token and {values['output'] - 1:,} decode steps.",
+            times.total_s,
+            "s",
+        ),
+        Figure(
+            "share",
+            "Peak used in decode",
+            f"{words.significant(100 * decode.share_of_peak, 2)} %",
+            "How much of the device's arithmetic decode can use at the speed of its memory.",
+            100 * decode.share_of_peak,
+            "%",
+        ),
+    )
+    return View(
+        figures, (_roof(scenario, points, values), _timeline(scenario, values, times.total_s))
+    )
+
+
+def _roof(scenario, points, values):
+    tera = {"attainable": lambda table: table["attainable"] / TERA}
+    roof = roofline.roof(scenario).assign(**tera)
+    trail = roofline.phases(scenario, values["prompt"], BATCHES).assign(**tera)
+    trail = trail[trail["phase"] == roofline.DECODE]
+    points = points.assign(**tera, label=points["phase"])
+    for table in (points, trail):
+        table["sentence"] = [
+            f"{row.phase}, batch {row.batch:,.0f}, prompt {row.prompt_tokens:,}: "
+            f"{words.significant(row.intensity)} FLOPs per byte, at most "
+            f"{words.significant(row.attainable)} TFLOP/s, held back by {row.bound}"
+            for row in table.itertuples()
+        ]
+    low = decade(float(roof["attainable"].min())) / 10
+    high = decade(1.5 * float(roof["attainable"].max()))
+    columns = {
+        "phase": "phase",
+        "batch": "batch",
+        "prompt_tokens": "prompt (tokens)",
+        "intensity": "FLOPs per byte",
+        "attainable": "attainable (TFLOP/s)",
+        "share_of_peak": "share of peak",
+        "bound": "held back by",
+    }
+    ridge = pd.DataFrame({"at": [roofline.ridge(scenario)], "label": ["ridge"]})
+    return Picture(
+        "Under the roof",
+        "roof",
+        Drawing(
+            {"rows": pd.concat([points, trail]), "roof": roof, "points": points, "trail": trail,
+             "ridge": ridge},
+            ((low, high),),
+            columns,
+            "Roofline. " + ". ".join(points["sentence"]) + ".",
+        ),
+        ("share",),
+    )  # fmt: skip
+
+
+def _timeline(scenario, values, total):
+    bars = roofline.timeline(scenario, values["prompt"], values["output"], bars=60)
+    bars["part"] = bars["phase"].map({roofline.PREFILL: "compute", roofline.DECODE: "weights"})
+    bars["sentence"] = [
+        f"Token {row.first_token:,}: prefill, {words.duration(row.step_s)}"
+        if row.phase == roofline.PREFILL
+        else f"Tokens {row.first_token:,} to {row.last_token:,}: {words.duration(row.step_s)} each"
+        for row in bars.itertuples()
+    ]
+    most = ceiling(total)
+    return Picture(
+        "One request in time",
+        "timeline",
+        Drawing(
+            {"rows": bars},
+            (most,),
+            {
+                "phase": "phase",
+                "first_token": "first token",
+                "last_token": "last token",
+                "start_s": "from (s)",
+                "end_s": "to (s)",
+                "step_s": "each (s)",
+            },
+            f"Time line of one request: first token after {words.duration(bars['end_s'].iloc[0])}, "
+            f"last after {words.duration(total)}.",
+        ),
+        ("ttft", "tpot", "total"),
+        {"ttft": (0, most), "total": (0, most)},
+        "x",
+    )
+
+
+# --- what it costs ------------------------------------------------------------------------------
+
+
+def cost(values) -> View:
+    """Cache bytes with the chosen levers pulled, and with each lever alone."""
+    context, concurrency = values["context"], values["concurrency"]
+    pulled = levers.stack(
+        context,
+        concurrency,
+        heads=None if values["heads"] == "mla" else int(values["heads"]),
+        bytes_per_element=int(values["bits"]) / 8,
+        window=None if values["window"] == "none" else int(values["window"]),
+    )
+    now, first = pulled.iloc[-1], pulled.iloc[0]
+    figures = (
+        Figure(
+            "token",
+            "One token",
+            words.data(now.bytes_per_token),
+            f"{words.whole(now.bytes_per_token)} bytes, in all layers of one request.",
+            now.bytes_per_token / 1e3,
+            "kB",
+        ),
+        Figure(
+            "request",
+            "One request",
+            words.data(now.request_bytes),
+            f"{words.gib(now.request_bytes)}. {context:,} tokens.",
+            now.request_bytes / GB,
+            "GB",
+        ),
+        Figure(
+            "load",
+            "All requests",
+            words.data(now.load_bytes),
+            f"{words.gib(now.load_bytes)}. {words.requests(concurrency)}.",
+            now.load_bytes / GB,
+            "GB",
+        ),
+        Figure(
+            "share",
+            "Of the start",
+            f"{words.significant(100 * now.share)} %",
+            "Of MHA at 16 bits without a window.",
+            100 * now.share,
+            "%",
+        ),
+    )
+    most = ceiling(first.load_bytes / GB)
+    pictures = (
+        _bars("Levers pulled, one after another", pulled, most, {"load": (0, most)}),
+        _bars("Each lever alone", levers.compare(context, concurrency), most, {}),
+    )
+    return View(figures, pictures, sources=tuple(lever.source for lever in levers.LEVERS))
+
+
+def _bars(title, table, most, axes):
+    table["gigabytes"] = table["load_bytes"] / GB
+    table["label"] = table["load_bytes"].map(words.data)
+    table["sentence"] = [
+        f"{row.lever}: {words.data(row.bytes_per_token)} a token, {row.label} in all. "
+        f"{row.note} {sources()[row.source].cited if row.source else ''}".strip()
+        for row in table.itertuples()
+    ]
+    return Picture(
+        title,
+        "levers",
+        Drawing(
+            {"rows": table},
+            (most,),
+            {
+                "lever": "lever",
+                "bytes_per_token": "bytes per token",
+                "request_bytes": "bytes per request",
+                "load_bytes": "bytes in all",
+                "note": "what it costs",
+            },
+            f"{title}. " + "; ".join(f"{r.lever}: {r.label}" for r in table.itertuples()) + ".",
+        ),
+        ("token", "request", "load", "share"),
+        axes,
+        "x",
+    )

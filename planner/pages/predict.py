@@ -1,0 +1,213 @@
+"""Predict first, on any page: a question in the link, guesses in this session, then the answer.
+
+A page's question is read where its address is read and written where that is written. Guesses stay
+in the session of this browser tab; nothing is stored.
+"""
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from planner import lesson_charts, question
+from planner import predict as plan_page
+from planner.lesson.questions import read_number
+from planner.lesson.view import Picture
+from planner.pages import screen
+from planner.question import Figure, Question
+from planner.scenario import encode
+from planner.serving import Served
+
+HIDDEN = "?"
+METRIC_WIDTH = {False: 165, True: 230}  # by presenting; two fit beside each other on a phone
+PLAN = (plan_page.VERDICT, *(each.id for each in plan_page.BY_LABEL.values()))  # askable there
+WAITING = "Shown once you have guessed."
+
+
+def split(query):
+    """A page's own parameters, and those that every page shares."""
+    return question.split(query, ("present",))
+
+
+def read(page: str, shared, askable) -> tuple:
+    """Take the question from the address; what of it could not be taken.
+
+    askable: ids of the page's figures that a link may ask for.
+    """
+    state = st.session_state
+    found, notices = question.decode(shared, askable)
+    before = asked_on(page)
+    if (found.ask, found.say) != (before.ask, before.say):
+        state[f"question-{page}"] = found
+    return notices
+
+
+def asked_on(page: str) -> Question:
+    """The question of a page; an empty one where nothing is asked."""
+    return st.session_state.get(f"question-{page}", Question())
+
+
+def suffix(page: str, **more: str) -> str:
+    """What follows a page's own parameters in its address: its question, and `more`."""
+    shared = {**asked_on(page).parameters(), **more}
+    return "&" + urlencode(shared, safe=",") if shared else ""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A page under its question. `query` is the page's own state as a link writes it."""
+
+    page: str
+    question: Question
+    known: tuple[Figure, ...]
+    query: str
+    own: Served | None = None
+
+    @property
+    def hidden(self):
+        return self.question.hidden(self.known)
+
+    def metrics(self):
+        """The figures, side by side; a question mark where a guess is due."""
+        with st.container(horizontal=True, key="figures", gap="small"):
+            for figure in self.known:
+                shut = figure.id in self.hidden
+                st.metric(
+                    figure.label,
+                    HIDDEN if shut else figure.text,
+                    help=None if shut else figure.help or None,
+                    width=METRIC_WIDTH[screen.presenting()],
+                )
+
+    def shows(self, gives, place=st) -> bool:
+        """Whether what gives those figures away may be seen; says so where it may not."""
+        if self.hidden.isdisjoint(gives):
+            return True
+        place.caption(f":material/visibility_off: {WAITING}")
+        return False
+
+    def answered(self, place) -> bool:
+        """Whether nothing is hidden any more; says so where something is."""
+        return self.shows(self.hidden, place)
+
+    def picture(self, picture: Picture, spec, dark):
+        """A Learn chart's specification with the guesses on it."""
+        marks = [
+            question.mark(self.question.guesses[name], *ends)
+            for name, ends in picture.axes.items()
+            if name in self.question.guesses
+        ]
+        return _marked(spec, marks, picture.channel, dark)
+
+    # --- the Plan page ---
+
+    def verdict(self, answer, detail):
+        """Answer and detail, or the question in their place while something is hidden."""
+        if not self.hidden:
+            return answer, detail
+        return "What do you expect?", "The answer shows once you have guessed."
+
+    def figures(self, rows):
+        """The headline figures, with a question mark where a guess is due."""
+        shut = {figure.label for figure in self.known if figure.id in self.hidden}
+        return [
+            row._replace(value=HIDDEN, kind="", help=None) if row.name in shut else row
+            for row in rows
+        ]
+
+    def drawn(self, spec, chart, bounds):
+        """A Plan chart's specification with the guesses on it; None where it must wait."""
+        name = chart.__name__
+        if not self.shows(plan_page.GIVES.get(name, ())):
+            return None
+        marks = plan_page.marks(self.own, name, self.question.guesses, *bounds[:2])
+        return _marked(spec, marks, plan_page.CHANNEL.get(name), screen.dark())
+
+    # --- making a question ---
+
+    def share(self):
+        """An expander that makes a link of this state with figures hidden."""
+        expander = st.expander("Share as a question", key="share", on_change="rerun")
+        if not expander.open:
+            return
+        able = {figure.id: figure.label for figure in self.known if figure.askable}
+        with expander:
+            ask = st.multiselect(
+                "Hide until there is a guess",
+                list(able),
+                format_func=able.get,
+                key=f"share-ask-{self.page}",
+            )
+            say = st.text_input(
+                "Say (plain text)", max_chars=question.SAY_LENGTH, key=f"share-say-{self.page}"
+            )
+            made = Question(tuple(name for name in able if name in ask), question.plain(say))
+            if made.ask:
+                link = f"{self.query}&{urlencode(made.parameters(), safe=',')}"
+                st.code(f"{screen.address()}?{link}", language=None, wrap_lines=True)
+            else:
+                st.caption("Choose a figure, and its link appears here.")
+
+
+def _marked(spec, marks, channel, dark):
+    if not marks:
+        return spec
+    rows = [{"at": each.at, "label": each.label} for each in marks]
+    return lesson_charts.guessed(spec, rows, channel, dark)
+
+
+def plan(own: Served) -> Asked:
+    """The Plan page under its question: draws the question and takes the guesses."""
+    query = encode(own.plan.scenario)
+    screen.dress(query + suffix("plan"))
+    return ask("plan", plan_page.figures(own), query, own)
+
+
+def ask(page: str, figures: tuple[Figure, ...], query: str, own: Served | None = None) -> Asked:
+    """Draw a page's question, if it has one, and take the guesses made so far into account."""
+    asked = asked_on(page)
+    if not asked.ask and not asked.say:
+        return Asked(page, asked, figures, query, own)
+    known = {figure.id: figure for figure in figures}
+    with st.container(border=True, key="question"):
+        if asked.say:
+            st.text(asked.say)
+        waiting = [known[name] for name in asked.open if name in known]
+        if waiting:
+            _form(page, waiting)
+        for name, guess in asked.guesses.items():
+            if name in known:
+                st.text(question.compared(known[name], guess))
+    return Asked(page, asked, figures, query, own)
+
+
+def _form(page, waiting):
+    with st.form(f"guess-{page}", border=False):
+        st.markdown("**Your guess first**")
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            for figure in waiting:
+                key = f"guess-{page}-{figure.id}"
+                if figure.options:
+                    st.radio(figure.label, figure.options, index=None, horizontal=True, key=key)
+                else:
+                    unit = f" ({figure.unit})" if figure.unit else ""
+                    st.text_input(f"{figure.label}{unit}", key=key, width=190)
+        st.form_submit_button("Show the answer", on_click=_guess, args=(page, waiting))
+        for figure in waiting:
+            problem = st.session_state.pop(f"problem-{page}-{figure.id}", None)
+            if problem:
+                st.caption(f":red[{figure.label}: {problem}]")
+
+
+def _guess(page, waiting):
+    state = st.session_state
+    for figure in waiting:
+        given = state[f"guess-{page}-{figure.id}"]
+        if not given:
+            continue
+        try:
+            guess = given if figure.options else read_number(given)
+        except ValueError as problem:
+            state[f"problem-{page}-{figure.id}"] = str(problem)
+            continue
+        state[f"question-{page}"] = asked_on(page).guessed(figure.id, guess)

@@ -1,0 +1,8 @@
+"""The proof: a decoder run whole and run in cached steps, done right and with mistakes."""
+
+from planner.lesson import views_attention
+from planner.pages import learn
+
+visit = learn.opened("proof", views_attention.proof)
+learn.moved(visit, "mistake", "precision", "seed")
+learn.closed(visit, learn.shown(visit))

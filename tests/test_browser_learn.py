@@ -1,0 +1,289 @@
+"""The Learn pages in a real browser: questions, history, presenter view, paper, accessibility."""
+
+import re
+import urllib.parse
+from importlib.resources import files
+
+import pytest
+from playwright.sync_api import expect
+
+from planner.lesson import states, words
+from tests.browser import idle
+
+pytestmark = pytest.mark.browser
+
+PAGES = list(words.pages())
+AXE = (files("axe_playwright_python") / "axe.min.js").read_text("utf-8")
+HEAD = "h1"
+DRAWN = dict.fromkeys(PAGES, ".st-key-tools button") | {"": ".st-key-share"}
+
+
+@pytest.fixture
+def open_page(app, chromium):
+    """Open a path and query in a browser context of its own; nothing may go wrong in it."""
+    contexts, errors = [], []
+
+    def opened(path, query="", **options):
+        options = {"viewport": {"width": 1280, "height": 720}, **options}
+        context = chromium.new_context(permissions=["clipboard-read", "clipboard-write"], **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(f"{app}/{path}?{query}")
+        idle(page, DRAWN[path])
+        page.wait_for_url(re.compile(r"[?&]v=1&"))  # the page has written its address
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert errors == []
+
+
+def query_of(page):
+    return urllib.parse.urlsplit(page.url).query
+
+
+def path_of(page):
+    return urllib.parse.urlsplit(page.url).path.strip("/")
+
+
+def metrics(page):
+    names = page.locator("[data-testid=stMetricLabel]").all_inner_texts()
+    values = page.locator("[data-testid=stMetricValue]").all_inner_texts()
+    return dict(zip(names, values, strict=True))
+
+
+def exact(page, key):
+    return page.locator(f".st-key-{key} input[type=text]")
+
+
+def charts_drawn(page, path):
+    """Wait for every chart of a Learn page."""
+    count = {"why": 2, "stored": 3, "proof": 2, "phases": 2, "cost": 2, "managing": 4, "speed": 1}
+    expect(page.locator("svg.marks")).to_have_count(count.get(path, 0))
+
+
+def serious_findings(page):
+    """What axe-core calls serious or critical; Streamlit's own list of pages is left to it."""
+    page.evaluate(AXE)
+    nav = "[data-testid=stSidebarNav]"  # on a phone: sections stand as div in a ul (1.67)
+    found = page.evaluate(f"axe.run({{exclude: ['{nav}']}}).then((result) => result.violations)")
+    return [
+        (each["id"], [node["html"][:200] for node in each["nodes"]])
+        for each in found
+        if each["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.mark.parametrize("path", ["", *PAGES])
+def test_a_page_is_accessible_in_light_and_dark_and_fits_a_phone(open_page, path):
+    page = open_page(path)
+    if path:
+        charts_drawn(page, path)
+    assert serious_findings(page) == []
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(page.locator(".stApp")).to_have_css("color-scheme", "dark")
+    idle(page, DRAWN[path])
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    for box in page.locator("svg.marks").all():
+        assert box.bounding_box()["width"] <= 390
+    assert serious_findings(page) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "query"), [("why", "ask=ratio&say=And+now%3F"), ("cost", "present=1&heads=x")]
+)
+def test_a_question_and_the_presenter_view_are_accessible(open_page, path, query):
+    assert serious_findings(open_page(path, query)) == []
+
+
+def test_a_slider_moves_figures_and_address(open_page):
+    page = open_page("why")
+    assert metrics(page)["With a cache"] == "240"
+    steps = exact(page, "why-steps")
+    steps.fill("1000")
+    steps.press("Enter")
+    exact(page, "why-width").fill("128")
+    exact(page, "why-width").press("Enter")
+    idle(page, DRAWN["why"])
+    assert metrics(page)["Saving"] == "611 times"
+    values = {**states.start("why"), "steps": 1000, "width": 128}
+    assert query_of(page) == states.encode("why", values)
+    page.reload()
+    idle(page, DRAWN["why"])
+    assert metrics(page)["Saving"] == "611 times"
+
+
+def test_pages_keep_their_state_and_back_agrees_with_the_address(open_page):
+    page = open_page("", "concurrency=5")
+    plan = query_of(page)
+    page.get_by_role("button", name="Learn").click()
+    page.get_by_role("menuitem", name="Why a cache").click()
+    expect(page.locator(HEAD)).to_have_text("Why a cache")
+    idle(page, DRAWN["why"])
+    exact(page, "why-steps").fill("7")
+    exact(page, "why-steps").press("Enter")
+    idle(page, DRAWN["why"])
+    why = query_of(page)
+    assert "steps=7" in why
+    page.locator(".st-key-next a").click()
+    expect(page.locator(HEAD)).to_have_text("What is stored")
+    idle(page, DRAWN["stored"])
+    assert query_of(page) == states.encode("stored", states.start("stored"))
+
+    page.go_back()
+    expect(page.locator(HEAD)).to_have_text("Why a cache")
+    idle(page, DRAWN["why"])
+    assert (path_of(page), query_of(page)) == ("why", why)
+    expect(exact(page, "why-steps")).to_have_value("7")
+    page.go_back()
+    expect(page.locator(HEAD)).to_contain_text("Fits")
+    idle(page)
+    assert (path_of(page), query_of(page)) == ("", plan)
+    expect(exact(page, "slider-concurrency")).to_have_value("5")
+    page.go_forward()
+    expect(page.locator(HEAD)).to_have_text("Why a cache")
+    idle(page, DRAWN["why"])
+    assert (path_of(page), query_of(page)) == ("why", why)
+    page.get_by_role("link", name="Plan").first.click()
+    expect(page.locator(HEAD)).to_contain_text("Fits")
+    idle(page)
+    assert query_of(page) == plan
+
+
+def test_a_question_on_the_plan_page_hides_and_reveals(open_page):
+    page = open_page("", "context=32000&ask=step,cache&say=Twice+%3Cb%3Eas%3C/b%3E+slow%3F")
+    say = page.get_by_text("Twice <b>as</b> slow?")
+    expect(say).to_be_visible()
+    shown = page.locator("[data-testid=stMain]").inner_text()
+    for answer in ("67.1 GB", "81.1 ms", "197 tok/s", "tokens/s."):
+        assert answer not in shown
+    assert metrics(page)["Time per token"] == metrics(page)["All requests"] == "?"
+    for name in ("memory", "latency", "step"):
+        assert page.locator(f".st-key-chart-{name} svg.marks").count() == 0
+    kept = query_of(page)
+    assert "ask=cache,step" in kept
+
+    page.get_by_label("Time per token (ms)").fill("40")
+    page.get_by_role("button", name="Show the answer").click()
+    expect(page.get_by_text("Your guess: 40 ms, 2.03 times too little.")).to_be_visible()
+    assert metrics(page)["Time per token"] == "81.1 ms"
+    assert metrics(page)["Cache"] == "?"
+    assert page.locator(".st-key-chart-memory svg.marks").count() == 0
+    drawn = page.locator(".st-key-chart-latency svg.marks")
+    expect(drawn).to_contain_text("your guess: 40")
+
+    page.get_by_label("Cache (GB)").fill("much")
+    page.get_by_role("button", name="Show the answer").click()
+    expect(page.get_by_text("Write a number, without its unit")).to_be_visible()
+    page.get_by_label("Cache (GB)").fill("67")
+    page.get_by_role("button", name="Show the answer").click()
+    expect(page.locator(".st-key-chart-memory svg.marks")).to_contain_text("your guess")
+    idle(page)
+    assert metrics(page)["Cache"] == "67.1 GB"
+    assert query_of(page) == kept  # the link stays a question for whoever opens it next
+    page.reload()
+    idle(page, DRAWN[""])
+    assert metrics(page)["Cache"] == "?"
+
+
+def test_a_question_on_a_learn_page_hides_and_reveals(open_page):
+    page = open_page("why", "steps=3&width=4&ask=without")
+    assert metrics(page) == {"Without a cache": "?", "With a cache": "240", "Saving": "?"}
+    assert page.locator("svg.marks").count() == 0
+    page.locator(".st-key-arithmetic summary").click()
+    idle(page, DRAWN["why"])
+    assert "496" not in page.locator("[data-testid=stMain]").inner_text()
+    page.get_by_label("Without a cache (multiply-adds)").fill("300")
+    page.get_by_role("button", name="Show the answer").click()
+    expect(page.get_by_text("1.65 times too little")).to_be_visible()
+    expect(page.locator(".st-key-chart-1 svg.marks")).to_contain_text("your guess: 300")
+    assert metrics(page)["Without a cache"] == "496"
+
+
+def test_a_question_is_made_on_the_page(open_page):
+    page = open_page("cost", "heads=8")
+    page.locator(".st-key-share summary").click()
+    page.get_by_label("Hide until there is a guess").click()
+    page.get_by_role("option", name="All requests").click()
+    page.keyboard.press("Escape")
+    page.get_by_label("Say (plain text)").fill("How much?")
+    page.get_by_label("Say (plain text)").press("Enter")
+    link = page.locator(".st-key-share code")
+    expect(link).to_contain_text("say=How+much")
+    made = urllib.parse.urlsplit(link.inner_text().strip())
+    other = open_page("cost", made.query)
+    assert made.path.strip("/") == "cost"
+    expect(other.get_by_text("How much?")).to_be_visible()
+    assert metrics(other)["All requests"] == "?"
+    assert metrics(other)["One token"] == "131 kB"
+
+
+def test_mistakes_are_made_on_the_page(open_page):
+    page = open_page("proof")
+    assert metrics(page)["Largest difference"] == "8.94 × 10⁻⁷"
+    page.locator(".st-key-proof-mistake").get_by_role("combobox").click()
+    page.get_by_role("option", name="Forget the mask").click()
+    expect(page.locator("[data-testid=stMetricValue]").first).to_have_text("3.84")
+    page.get_by_text("64 bits", exact=True).first.click()
+    expect(page.locator("[data-testid=stMetricValue]").nth(1)).to_contain_text("10⁻¹")
+    idle(page, DRAWN["proof"])
+    assert query_of(page) == "v=1&mistake=no_mask&precision=float64&seed=0"
+
+
+def test_text_streams_at_the_predicted_speed(open_page):
+    page = open_page("speed", "context=32000")
+    page.get_by_role("button", name="Start").click()
+    counts = page.locator(".st-key-stream .count")
+    expect(counts.first).to_contain_text("in 8.0 s", timeout=15_000)
+    words_shown = [int(text.split()[0]) for text in counts.all_inner_texts()]
+    # 8 s at 32.49, 54.96 and 5.29 tokens a second, 0.75 words a token.
+    assert words_shown == [194, 329, 31]
+
+
+def test_the_presenter_s_keys_turn_the_pages(open_page):
+    page = open_page("why", "present=1")
+    size = page.evaluate("getComputedStyle(document.documentElement).fontSize")
+    assert float(size.removesuffix("px")) >= 20
+    expect(page.locator(".st-key-why-steps")).to_have_count(0)  # folded
+    expect(page.locator(".st-key-chart-1 svg.marks")).to_be_in_viewport(ratio=0.9)
+    for key, title in [("ArrowRight", "What is stored"), ("PageDown", "The proof"),
+                       ("ArrowLeft", "What is stored"), ("PageUp", "Why a cache")]:  # fmt: skip
+        page.keyboard.press(key)
+        expect(page.locator(HEAD)).to_have_text(title)
+        idle(page, DRAWN["why"])
+        assert "present=1" in query_of(page)
+    page.locator(".st-key-present-switch label").click()
+    expect(page.locator(".st-key-why-steps")).to_be_visible()
+    idle(page, DRAWN["why"])
+    assert "present" not in query_of(page)
+
+
+def test_paper_carries_the_link_and_no_controls(open_page):
+    page = open_page("cost", "heads=8")
+    link = page.locator(".on-paper")
+    expect(link).to_be_hidden()
+    page.emulate_media(media="print")
+    expect(link).to_be_visible()
+    assert link.inner_text() == page.url
+    for hidden in (".st-key-controls", ".st-key-tools", "header", ".st-key-share"):
+        expect(page.locator(hidden).first).to_be_hidden()
+    expect(page.locator("svg.marks").first).to_be_visible()
+    # The whole page is on paper: nothing scrolls inside a box.
+    pdf = page.pdf(format="A4")
+    assert len(re.findall(rb"/Type\s*/Page[^s]", pdf)) in (1, 2)
+
+
+def test_an_answer_is_marked_and_solved(open_page):
+    page = open_page("check", "seed=1&topic=stored")
+    question = page.locator(".st-key-question-why_no_query")
+    expect(question.get_by_text("Row i of the attention grid")).to_have_count(0)
+    question.get_by_text("They are too large").click()
+    question.get_by_role("button", name="Answer").click()
+    expect(question.get_by_text("Not right.")).to_be_visible()
+    expect(question.get_by_text("Row i of the attention grid")).to_be_visible()
+    idle(page, DRAWN["check"])
+    assert metrics(page)["Answered"].startswith("1 of")
+    assert metrics(page)["Right"].startswith("0 of")
