@@ -190,7 +190,7 @@ def _memory(plan):
         if math.isfinite(w)
     ]
     longest = plan.max_context_tokens
-    if grows and all(longest >= w for _, w in full):
+    if grows and longest > 0 and all(longest >= w for _, w in full):
         requests = parallel.requests_per_group(plan.concurrency, layout.data)
         fixed = stage.fixed_bytes + sum(p * w for p, w in full)
         less = f" − {gb(fixed)}" if fixed else ""

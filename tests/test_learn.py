@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 from planner import Scenario, plan, predict
 from planner.lesson import questions, words
 from planner.lesson.questions import NumberQuestion
+from planner.serving import serve
 from tests.browser import ROOT
 from tests.test_lesson_states import VIEWS
 
@@ -126,7 +127,7 @@ def test_every_figure_of_the_plan_is_hidden_and_comes_back(name):
     assert app.title[0].value == "What do you expect?"
     app.text_input(key=f"guess-plan-{asked.id}").set_value("1,000")
     app.button[0].click().run()
-    figure = next(f for f in predict.figures(plan(Scenario())) if f.id == asked.id)
+    figure = next(f for f in predict.figures(serve(plan(Scenario()))) if f.id == asked.id)
     assert metrics(app)[name] == figure.text
     assert app.title[0].value.startswith("Fits")
     assert len(charts(app)) == 4

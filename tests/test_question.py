@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import Scenario, plan, predict, question, words
+from planner import Scenario, answer, plan, predict, question
 from planner.question import FITS, NOT, SAY_LENGTH, Figure, Question
+from planner.serving import serve
 
 STEP = Figure("step", "Time per token", "31.2 ms", value=31.2, unit="ms", also=("total",))
 TOTAL = Figure("total", "All requests", "513 tok/s", value=513, unit="tok/s", also=("step",))
@@ -93,9 +94,9 @@ def test_split_leaves_a_page_its_own():
 
 
 def test_every_headline_figure_of_a_plan_can_be_asked_for():
-    result = plan(Scenario())
+    result = serve(plan(Scenario()))
     figures = predict.figures(result)
-    assert [each.label for each in figures[1:]] == [label for label, _, _ in words.figures(result)]
+    assert [each.label for each in figures[1:]] == [each.name for each in answer.figures(result)]
     assert all(each.askable for each in figures)
     by_id = {each.id: each for each in figures}
     assert by_id["fits"].text == FITS
@@ -104,15 +105,17 @@ def test_every_headline_figure_of_a_plan_can_be_asked_for():
     assert by_id["total"].value == pytest.approx(513.15, rel=1e-4)
     for each in figures[1:]:  # the unit of a guess is the unit on screen
         assert float(each.text.split()[0]) == pytest.approx(each.value, rel=5e-3)
-        assert each.text.split(maxsplit=1)[1] == each.unit
+        assert each.text.partition(" ")[2] == each.unit
     assert {name for gives in predict.GIVES.values() for name in gives} <= set(by_id)
 
 
 def test_guesses_stand_on_the_plan_s_charts():
-    result = plan(Scenario())
+    result = serve(plan(Scenario()))
     guesses = {"cache": 20.0, "step": 250.0}
-    (cache,) = predict.marks(result, "memory", guesses, 100)
+    (cache,) = predict.marks(result, "memory", guesses, 100, "GB")
     assert cache == question.Mark(34, "your guess: 20")  # after 14 GB of weights
-    (step,) = predict.marks(result, "latency", guesses, 200)
+    (step,) = predict.marks(result, "latency", guesses, 200, "ms")
     assert (step.at, step.label) == (200, "your guess: 250 (off the axis)")
-    assert predict.marks(result, "fit", guesses, 0) == ()
+    (step,) = predict.marks(result, "latency", guesses, 10, "s")
+    assert step.at == pytest.approx(0.25)
+    assert predict.marks(result, "fit", guesses) == ()
