@@ -96,42 +96,38 @@ def engine_step(served: Served) -> Drawing:
     bars.append((served.engine.name, parts(served.step), served.step_s))
     if served.mixed:
         bars.append(("with new prompts", parts(served.mixed), served.mixed_s))
-    rows, sentences = [], []
-    for label, pieces, band in bars:
-        total = sum(seconds for _, seconds in pieces)
-        sure = f" ({words.duration(band.low)} to {words.duration(band.high)})" if band else ""
-        named = ", ".join(f"{words.duration(s)} {name}" for name, s in pieces if s > 0)
-        sentence = f"{label}: {words.duration(total)} a token{sure}: {named}"
-        sentences.append(sentence)
-        start = 0.0
-        for name, seconds in pieces:
-            if seconds > 0:
-                rows.append((label, name, start, start + seconds, sentence))
-            start += seconds
-    return _bars(rows, TIME_UNITS, "What a step is made of. " + ". ".join(sentences) + ".")
+    return _stacked(bars, "What a step is made of")
 
 
 def engine_first(served: Served) -> Drawing:
     """What the first token waits for: ideal, and with the engine."""
     plan, first = served.plan, served.first
     bars = [
-        ("ideal", [("compute", plan.prefill_s), ("weights", plan.ttft_s - plan.prefill_s)]),
+        ("ideal", [("compute", plan.prefill_s), ("weights", plan.ttft_s - plan.prefill_s)], None),
         (
             served.engine.name,
             [("compute", first.compute_s), ("overhead", first.floor_s), ("link", first.link_s)],
+            served.ttft_s,
         ),
     ]
+    return _stacked(bars, "What the first token waits for")
+
+
+def _stacked(bars, title):
+    """Bars of a label, its parts in seconds and its band (None where it has none)."""
     rows, sentences = [], []
-    for label, pieces in bars:
+    for label, pieces, band in bars:
+        total = sum(seconds for _, seconds in pieces)
+        sure = f" ({words.duration(band.low)} to {words.duration(band.high)})" if band else ""
         named = ", ".join(f"{words.duration(s)} {name}" for name, s in pieces if s > 0)
-        sentence = f"{label}: {words.duration(sum(s for _, s in pieces))}: {named}"
+        sentence = f"{label}: {words.duration(total)}{sure}: {named}"
         sentences.append(sentence)
         start = 0.0
         for name, seconds in pieces:
             if seconds > 0:
                 rows.append((label, name, start, start + seconds, sentence))
             start += seconds
-    return _bars(rows, TIME_UNITS, "What the first token waits for. " + ". ".join(sentences) + ".")
+    return _bars(rows, TIME_UNITS, f"{title}. " + ". ".join(sentences) + ".")
 
 
 def devices(own: Plan) -> Drawing:

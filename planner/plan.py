@@ -126,33 +126,15 @@ def plan(scenario: Scenario, *, model: Model | None = None, **varied) -> Plan:
     windows = [each for stage in made for each in stage.windows]
     fixed = sum(stage.fixed_bytes for stage in made)
 
-    each_token = sum(
-        formulas.attention_flops(
-            g.layers,
-            g.query_heads,
-            g.query_dim,
-            g.output_dim,
-            formulas.cached_tokens(context, g.span),
-        )
-        for g in model.groups
-        if g.query_heads
-    )
+    each_token = _attention_flops(model, lambda g: formulas.cached_tokens(context, g.span))
     decode_flops = formulas.projection_flops(model.active_parameters, concurrency)
     decode_flops = decode_flops + each_token * concurrency
     all_read = sum(stage.weights_read_bytes for stage in _stages(scenario, model, weights, np.inf))
 
     prompt = scenario.prompt or context
     new = prompt - np.minimum(scenario.prefix, prompt - 1)  # at least the last token is read
-    attention = sum(
-        formulas.attention_flops(
-            g.layers,
-            g.query_heads,
-            g.query_dim,
-            g.output_dim,
-            g.attended_pairs(prompt) - g.attended_pairs(prompt - new),
-        )
-        for g in model.groups
-        if g.query_heads
+    attention = _attention_flops(
+        model, lambda g: g.attended_pairs(prompt) - g.attended_pairs(prompt - new)
     )
     projection = formulas.projection_flops(model.active_parameters, new)
     together = peak * layout.tensor
@@ -239,6 +221,15 @@ def weights_of(model: Model, stored: str) -> Weights:
         expert_parameters=model.expert_parameters,
         vision_parameters=model.vision_parameters,
         file_bytes=model.file_bytes if stored == model.dtype else None,
+    )
+
+
+def _attention_flops(model, pairs):
+    """FLOPs of all layers with attention; `pairs` counts a group's query-key pairs of one head."""
+    return sum(
+        formulas.attention_flops(g.layers, g.query_heads, g.query_dim, g.output_dim, pairs(g))
+        for g in model.groups
+        if g.query_heads
     )
 
 

@@ -78,7 +78,13 @@ def serve(plan: Plan) -> Served:
     """Apply the scenario's engine, with the figures that the scenario changes, to a plan."""
     scenario, model = plan.scenario, plan.model
     engine, timing = scenario.the_engine, scenario.the_timing
-    step = _step(plan, timing)
+    step = _step(
+        plan,
+        timing,
+        plan.weights_read_bytes,
+        plan.cache_read_bytes,
+        plan.decode_flops / scenario.layout.stage_devices,
+    )
     mixed = None
     if scenario.output:
         mixed = timing.mix(
@@ -113,18 +119,18 @@ def _band(value, low, high):
     return Band(value, value * low, value * high)
 
 
-def _step(plan, timing):
-    """A decode step: each device's share of the bytes and of the arithmetic, side by side."""
-    scenario, model = plan.scenario, plan.model
+def _step(plan, timing, weights_bytes, cache_bytes, flops):
+    """A pass over one token of each request: a device's own bytes and arithmetic, side by side."""
+    scenario = plan.scenario
     return timing.step(
-        plan.weights_read_bytes,
-        plan.cache_read_bytes,
-        plan.decode_flops / scenario.layout.stage_devices,
-        model.layers,
+        weights_bytes,
+        cache_bytes,
+        flops,
+        plan.model.layers,
         plan.bandwidth_bytes_per_s,
         plan.peak_flops,
         vector_flops=vector_flops(scenario),
-        experts=bool(model.experts),
+        experts=bool(plan.model.experts),
         tensor_parallel=scenario.tp > 1,
     )
 
@@ -139,17 +145,7 @@ def _first(plan, timing):
     """One prompt by itself on one group of devices."""
     scenario, model = plan.scenario, plan.model
     alone = sum(stage.weights_read_bytes for stage in plan_stages(plan, tokens=1))
-    floor = timing.step(
-        alone,
-        0,
-        0,
-        model.layers,
-        plan.bandwidth_bytes_per_s,
-        plan.peak_flops,
-        vector_flops=vector_flops(scenario),
-        experts=bool(model.experts),
-        tensor_parallel=scenario.tp > 1,
-    )
+    floor = _step(plan, timing, alone, 0, 0)
     link = scenario.the_device.link_gb_s
     sent = formulas.all_reduce_bytes(model.layers, model.width, plan.prompt_tokens, scenario.tp)
     return timing.prefill(
