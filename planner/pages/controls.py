@@ -61,10 +61,24 @@ STOPS = {
 def scenario() -> tuple[Scenario, tuple[Notice, ...]]:
     """The scenario of this session and what was wrong with the link it came from."""
     state = st.session_state
-    query = {name: st.query_params.get_all(name) for name in st.query_params if name not in EMBED}
-    if "scenario" not in state:
-        state.scenario, state.notices = decode(query)
+    if entered("plan"):
+        query = address()
+        if query or "scenario" not in state:
+            state.scenario, state.notices = decode(query)
     return state.scenario, state.notices
+
+
+def address() -> dict[str, list[str]]:
+    """The parameters of the address, less Streamlit's own."""
+    return {name: st.query_params.get_all(name) for name in st.query_params if name not in EMBED}
+
+
+def entered(page: str) -> bool:
+    """Whether this run is the page's first since it was come to: then its address counts."""
+    state = st.session_state
+    first = state.get("at") != page
+    state.at = page
+    return first
 
 
 def change(**values):
@@ -169,9 +183,14 @@ def number(name: str):
 
 def link():
     """Write the address bar and offer to copy it."""
+    write_address(encode(st.session_state.scenario))
+
+
+def write_address(query: str):
+    """Put a page's whole state into the address bar, with a button that copies it."""
     _link(
         key="link",
-        data={"query": encode(st.session_state.scenario)},
+        data={"query": query},
         on_theme_change=lambda: None,  # a rerun is all it takes
     )
 
@@ -186,15 +205,20 @@ def folded(key: str, label: str):
 
 def show_drawings(drawings: dict):
     """Charts by title, two a row: each a chart function and the drawing it shows."""
-    dark = st.context.theme.type == "dark"
     places = [column for _ in range(0, len(drawings), 2) for column in st.columns(2, gap="large")]
     for place, (title, (chart, drawing)) in zip(places, drawings.items(), strict=False):
-        with place.container(key=f"chart-{chart.__name__}"):
-            st.markdown(f"**{title}**")
-            spec = charts.prepared(chart, *drawing.bounds, dark)
-            st.vega_lite_chart(
-                spec={**spec, "datasets": drawing.frames}, key=chart.__name__, alt=drawing.alt
-            )
+        with place:
+            show_drawing(title, chart, drawing)
+
+
+def show_drawing(title, chart, drawing):
+    """One chart under its title, where the caller stands."""
+    with st.container(key=f"chart-{chart.__name__}"):
+        st.markdown(f"**{title}**")
+        spec = charts.prepared(chart, *drawing.bounds, st.context.theme.type == "dark")
+        st.vega_lite_chart(
+            spec={**spec, "datasets": drawing.frames}, key=chart.__name__, alt=drawing.alt
+        )
 
 
 def as_text(words: str) -> str:
