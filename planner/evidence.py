@@ -131,7 +131,7 @@ def percent(share: float, sign: bool = False) -> str:
     size = abs(100 * share) if sign else 100 * share
     if abs(size) < 0.005:
         return f"{mark if size else ''}0 %"
-    return f"{mark}{words.significant(size, 2 if abs(size) < 1000 else 3)} %"
+    return f"{mark}{words.significant(size, 2 if abs(size) < 1000 else 3)}\N{NO-BREAK SPACE}%"
 
 
 # --- what is asked for ----------------------------------------------------------------------------

@@ -11,8 +11,8 @@ ROOT = Path(__file__).resolve().parent.parent
 FLOORS = ["formulas", "accelerator", "model", "notation", "precision", "parallel", "engine",
           "latency", "architectures", "config", "hub", "presets", "logs", "reconcile",
           "measurements", "fit", "calibration", "link", "scenario", "plan", "words", "worked",
-          "sweep", "accuracy", "memory_accuracy", "evidence", "evidence_drawings", "from_log", "lesson", "charts",
-          "charts_accuracy", "pages"]  # fmt: skip
+          "log_names", "from_log", "sweep", "accuracy", "memory_accuracy", "evidence",
+          "evidence_drawings", "lesson", "charts", "charts_accuracy", "pages"]  # fmt: skip
 # The lowest module that may import each library; NumPy and the standard library are free to all.
 FIRST = {"pandas": "sweep", "altair": "charts", "streamlit": "pages"}
 FILES = sorted((ROOT / "planner").rglob("*.py"))

@@ -103,6 +103,6 @@ else:
             )
 
 st.subheader("All quantities", anchor=False)
-st.dataframe(evidence.overview(), hide_index=True, key="overview")
+st.dataframe(evidence.overview(), hide_index=True, key="overview", height="content")
 st.subheader("What the model is, and where it is weak", anchor=False)
 st.markdown(evidence.about())
