@@ -46,12 +46,9 @@ def _scatter(low, high, unit, dark, name):
             .scale(domain=BASES, range=["circle", "square", "triangle-up"])
             .legend(orient="bottom", symbolSize=60, columnPadding=8, labelFontSize=11),
             tooltip=[_hover()],
-            href="address:N",
         )
     )
-    chart = (band + line + points).properties(height=SIDE)
-    # A click on a point opens its source beside the page.
-    return chart.properties(usermeta={"embedOptions": {"loader": {"target": "_blank"}}})
+    return (band + line + points).properties(height=SIDE)
 
 
 def predicted(low, high, unit, dark):

@@ -31,7 +31,7 @@ def scatter(view: View, rows: pd.DataFrame, which: str) -> Drawing:
         {
             "measured": rows["measured"] / quantity.size,
             "predicted": rows[which] / quantity.size,
-            **{name: rows[name] for name in ("basis", "sentence", "address")},
+            **{name: rows[name] for name in ("basis", "sentence")},
         }
     )
     line = pd.DataFrame({"at": [low, high]})
@@ -43,7 +43,6 @@ def scatter(view: View, rows: pd.DataFrame, which: str) -> Drawing:
         "predicted": f"predicted ({quantity.unit})",
         "basis": "how",
         "sentence": "in words",
-        "address": "source",
     }
     return Drawing(frames, (low, high, quantity.unit), columns, text)
 

@@ -234,13 +234,18 @@ def table(rows) -> list[dict[str, str]]:
                 "unit": row.unit,
                 "predicted": f"{row.predicted:,.4f}".rstrip("0").rstrip("."),
                 "printed": f"{row.printed:,.4f}".rstrip("0").rstrip("."),
-                "off (%)": f"{row.percent:+.2f}",
-                "off (GiB)": f"{row.difference_gib:+.3f}",
+                "off (%)": f"{_zero(row.percent, 2):+.2f}",
+                "off (GiB)": f"{_zero(row.difference_gib, 3):+.3f}",
                 "predicted from": row.how,
                 "line": f"{line.number}" if line else "",
             }
         )
     return found
+
+
+def _zero(value, digits):
+    """The value, or a plain 0 where it would be printed as −0."""
+    return value if abs(value) >= 0.5 * 10**-digits else 0.0
 
 
 # --- in words -------------------------------------------------------------------------------------

@@ -109,9 +109,7 @@ def device(reading: LogReading, text: str, notes: list[str]) -> str:
 
 
 def _named(text):
-    phrases = {
-        each.group().lower() for each, _ in zip(MAKER.finditer(text), range(500), strict=False)
-    }
+    phrases = {each.group().lower() for each in islice(MAKER.finditer(text), MOST_PHRASES)}
     found = []
     for id, pattern in _device_words().items():
         if any(pattern.search(phrase) for phrase in phrases):

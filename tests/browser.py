@@ -60,12 +60,12 @@ def chromium():
             browser.close()
 
 
-def idle(page):
-    """Wait until the app has answered everything: connected, not running, its charts drawn."""
+def idle(page, drawn=".st-key-chart-step svg.marks"):
+    """Wait until the app has answered everything: connected, not running, `drawn` there."""
     page.wait_for_timeout(250)  # a change is on its way
     ready = "[data-test-connection-state=CONNECTED][data-test-script-state=notRunning]"
     page.locator(ready).wait_for(state="attached")
     page.locator("[data-stale=true]").first.wait_for(state="detached")
-    page.locator(".st-key-chart-step svg.marks").wait_for()
+    page.locator(drawn).first.wait_for()
     page.wait_for_timeout(200)
     page.locator(ready).wait_for(state="attached")

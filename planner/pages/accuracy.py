@@ -74,7 +74,7 @@ else:
     controls.show_drawings(drawings)
     st.markdown(
         ":small[Dashed: predicted as measured. Grey: the stated 80 % band, where there is one. "
-        "A click on a point opens its source.]"
+        "The table of the measurements links each to its source.]"
     )
 
     choose(st, "by", "Error by", "segmented_control")

@@ -46,6 +46,7 @@ st.text_area(
     help="It is read on this machine and kept nowhere.",
 )
 with st.container(horizontal=True, key="log-examples", gap="small"):
+    st.markdown("Examples:", width="content")
     for example in from_log.examples():
         st.button(
             example.title,
@@ -67,7 +68,8 @@ with place:
         st.text(from_log.summary(reading, scenario))
         if from_log.knows_model(reading, chosen["model"]):
             link = f"./?{escape(encode(scenario))}"
-            st.html(f'<a href="{link}" target="_self">Open this in the planner</a>')
+            words = "Open this in the planner"
+            st.html(f'<a href="{link}" target="_self" style="color: inherit">{words}</a>')
 
 if text.strip() and notes:
     with st.container(border=True, key="log-notes"):
