@@ -99,7 +99,9 @@ def bars(view: View, rows: pd.DataFrame) -> Drawing:
     shown = readable(table, {"label": label.lower(), "basis": "how"})
     frame = drawn[["label", "median", "p90", "ideal_median", "sentence"]]
     top = frame[["median", "p90", "ideal_median"]].max().max() if len(frame) else 1.0
-    most = min(max(0.1, math.ceil(10 * top + 0.3) / 10), 1.5) if top > 0.02 else max(float(top), 1e-6)
+    most = (
+        min(max(0.1, math.ceil(10 * top + 0.3) / 10), 1.5) if top > 0.02 else max(float(top), 1e-6)
+    )
     return Drawing(
         {"rows": frame, "table": shown},
         (most, max(len(drawn), 1)),
