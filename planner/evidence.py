@@ -148,6 +148,7 @@ class View:
     by: str = "engine"
 
 
+@cache
 def choices(quantity: str) -> dict[str, dict[str, str]]:
     """For each input of a View that a quantity limits: its values and their names."""
     frame = measurements().query("phase == @quantity")
@@ -309,6 +310,7 @@ def headlines() -> dict[str, tuple[str, str, str]]:
     return found
 
 
+@cache
 def answer() -> tuple[str, str]:
     """The page's first sentence and the one that says from what it comes."""
     frame = measurements()
@@ -382,6 +384,7 @@ with constants made from these very logs; another process on the device is what 
 OWN_CONSTANTS = {"own_decode": 0.14, "own_load": 0.24}
 
 
+@cache
 def about() -> str:
     """What the model is and where it is weak, with its figures, as Markdown."""
     serving = measurements().query("group == 'serving' and basis == @LEFT_OUT")
