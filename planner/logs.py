@@ -94,8 +94,10 @@ class LogReading:
         """The row of presets/engines.csv that fits best, "" where no engine was recognised."""
         if self.engine == "vllm":
             release = re.match(r"v?0\.(\d{1,3})(?!\d)", self.version or "")
-            # Only early versions print blocks; without either sign the current one is meant.
-            early = int(release[1]) < 21 if release else self.blocks is not None
+            # Only early versions print blocks, or tokens that are not concurrency times length;
+            # without either sign the current one is meant.
+            unlike = self.blocks is not None or self._groups_counted
+            early = int(release[1]) < 21 if release else unlike
             return "vllm-0.20" if early else "vllm"
         if self.engine == "llama.cpp":
             device = (self.device or "").lower()
@@ -104,6 +106,13 @@ class LogReading:
             off = self.flash in ("0", "off", "disabled", "false")
             return "llama.cpp-cuda-nofa" if off else "llama.cpp-cuda"
         return self.engine
+
+    @property
+    def _groups_counted(self):
+        """Whether the printed tokens are those of one group of a hybrid model's blocks."""
+        if not (self.tokens and self.concurrency and self.max_model_len):
+            return False
+        return abs(self.tokens / self.max_model_len / self.concurrency - 1) > 0.1
 
     def missing(self):
         """What the comparison needs and this log does not say, a plain sentence each."""

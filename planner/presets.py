@@ -14,7 +14,8 @@ from planner.precision import CacheFormat, WeightFormat
 FOLDER = Path(__file__).resolve().parent.parent / "presets"
 
 
-def _rows(name):
+def rows(name: str) -> list[dict[str, str]]:
+    """One file of presets/, a dict of texts a row."""
     with open(FOLDER / name, newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
@@ -24,7 +25,7 @@ def models() -> dict[str, Model]:
     """Every model of presets/models.csv by its id, in the order of the file."""
     return {
         row["id"]: replace(model_from_text(row["model"]), id=row["id"], source=row["source"])
-        for row in _rows("models.csv")
+        for row in rows("models.csv")
     }
 
 
@@ -42,7 +43,7 @@ def accelerators() -> dict[str, Accelerator]:
     """Every device of presets/accelerators.csv by its id, in the order of the file."""
     numbers = [field.name for field in fields(Accelerator) if field.type is not str]
     found = {}
-    for row in _rows("accelerators.csv"):
+    for row in rows("accelerators.csv"):
         figures = {name: float(row[name]) if row[name] else None for name in numbers}
         found[row["id"]] = Accelerator(**{**row, **figures})
     return found
@@ -88,7 +89,7 @@ def cache_formats() -> dict[str, CacheFormat]:
 
 def _formats(use, kind):
     found = {}
-    for row in _rows("precisions.csv"):
+    for row in rows("precisions.csv"):
         if row["use"] != use:
             continue
         row["bits"] = row["body_bits"]
@@ -108,7 +109,7 @@ def engines() -> dict[str, Engine]:
     """
     kinds = {field.name: field.type for field in fields(Engine)}
     stated = {}
-    for row in _rows("engines.csv"):
+    for row in rows("engines.csv"):
         values, figures = stated.setdefault(row["engine"], ({}, {}))
         values[row["figure"]] = kinds[row["figure"]](row["value"])
         low, high = (float(row[end]) if row[end] else None for end in ("low", "high"))
@@ -133,7 +134,7 @@ class LogLine:
 @cache
 def log_lines() -> tuple[LogLine, ...]:
     """Every kind of line of presets/log_lines.csv, in the order of the file."""
-    return tuple(LogLine(**row) for row in _rows("log_lines.csv"))
+    return tuple(LogLine(**row) for row in rows("log_lines.csv"))
 
 
 @dataclass(frozen=True)
@@ -149,4 +150,4 @@ class Example:
 @cache
 def examples() -> tuple[Example, ...]:
     """Every named scenario of presets/scenarios.csv, in the order of the file."""
-    return tuple(Example(**row) for row in _rows("scenarios.csv"))
+    return tuple(Example(**row) for row in rows("scenarios.csv"))

@@ -91,7 +91,9 @@ def reconcile(
     if engine.pool_taken == "as needed":
         if reading.max_model_len is None:
             return tuple(rows)
-        cells = cells_bytes(engine, layers, context, reading.sequences or 1, batched or 512)
+        # Recurrent states are printed on a line of their own.
+        kept = tuple(each for each in layers if each.token_bytes) or layers
+        cells = cells_bytes(engine, kept, context, reading.sequences or 1, batched or 512)
         add("pool", "GiB", cells / GIB, "pool_gib", GIB, "cells of the context")
         return tuple(rows)
     start, free, left = _at_start(engine, reading, total, weights)
@@ -102,7 +104,8 @@ def reconcile(
             start, total_bytes=free, weights_bytes=left, devices=devices, **size, **model
         )
         how = f"{start.fraction:g} of the {start.fraction_of}, less what this engine keeps"
-        add("pool", "GiB", plan.pool_bytes / GIB, "pool_gib", GIB, how)
+        states = reading.state_gib or 0.0  # taken of the same memory, printed apart
+        add("pool", "GiB", plan.pool_bytes / GIB - states, "pool_gib", GIB, how)
     terms = (reading.weights_gib, reading.activation_gib, reading.non_torch_gib)
     if reading.budget_gib is not None and None not in terms:
         held = (reading.graphs_held_gib or 0) * (engine.graphs_charged == "inside")

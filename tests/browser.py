@@ -60,7 +60,10 @@ def chromium():
             browser.close()
 
 
-def idle(page, drawn=".st-key-chart-step svg.marks"):
+PLAN_DRAWN = ".st-key-chart-step svg.marks"  # the last chart of the Plan page with the ideal engine
+
+
+def idle(page, drawn=PLAN_DRAWN):
     """Wait until the app has answered everything: connected, not running, its charts drawn.
 
     drawn: what is there once the page is; the Plan page's last chart where nothing is said.
@@ -72,3 +75,19 @@ def idle(page, drawn=".st-key-chart-step svg.marks"):
     page.locator(drawn).first.wait_for()
     page.wait_for_timeout(200)
     page.locator(ready).wait_for(state="attached")
+
+
+READ_METRICS = """() => [...document.querySelectorAll('[data-testid=stMetric]')].map((each) =>
+  ['stMetricLabel', 'stMetricValue'].map(
+    (part) => each.querySelector(`[data-testid=${part}]`).innerText))"""
+
+
+def metrics(page):
+    """The figures on the page by their labels, once they have come to rest."""
+    found = None
+    for _ in range(50):
+        before, found = found, page.evaluate(READ_METRICS)
+        if found == before:
+            return dict(found)
+        page.wait_for_timeout(200)
+    raise TimeoutError("the figures do not come to rest")

@@ -1,6 +1,7 @@
 """Browser tests need Chromium: without it they are skipped aloud, or fail where required."""
 
 import os
+from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import settings
@@ -49,3 +50,26 @@ def app():
 def chromium():
     with browser.chromium() as started:
         yield started
+
+
+@pytest.fixture
+def browse(app, chromium):
+    """Open a path and its query in a browser context of its own; nothing may go wrong in it."""
+    contexts, errors, asked = [], [], []
+
+    def opened(path="", drawn=browser.PLAN_DRAWN, **options):
+        context = chromium.new_context(permissions=["clipboard-read", "clipboard-write"], **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(f"{app}/{path}")
+        browser.idle(page, drawn)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert errors == []
+    hosts = {urlsplit(url).hostname for url in asked}
+    assert hosts - {None} == {"127.0.0.1"}  # None: data and blob addresses

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from planner import Scenario, answer, charts, decode, encode, plan
 from planner.serving import serve
 from tests import browser
-from tests.browser import idle
+from tests.browser import idle, metrics
 from tests.test_page import LLAMA
 from tests.test_scenario import BAD_LINKS
 
@@ -19,24 +19,10 @@ CHART_NAMES = ["memory", "latency", "fit", "step"]
 
 
 @pytest.fixture
-def open_page(app, chromium):
-    """Open a query in a browser context of its own; nothing may go wrong in its console."""
-    contexts, errors = [], []
-
-    def opened(query="", **options):
-        options = {"viewport": {"width": 1440, "height": 1000}, **options}
-        context = chromium.new_context(permissions=["clipboard-read", "clipboard-write"], **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.goto(f"{app}/?{query}")
-        idle(page)
-        return page
-
-    yield opened
-    for context in contexts:
-        context.close()
-    assert errors == []
+def open_page(browse):
+    """Open a query on the Plan page."""
+    wide = {"viewport": {"width": 1440, "height": 1000}}
+    return lambda query="", **options: browse(f"?{query}", **{**wide, **options})
 
 
 def query_of(page):
@@ -52,9 +38,8 @@ def field(page, name):
 
 
 def figures(page):
-    names = page.locator("[data-testid=stMetricLabel]").all_inner_texts()
-    values = page.locator("[data-testid=stMetricValue]").all_inner_texts()
-    return {"answer": page.locator("h1").inner_text(), **dict(zip(names, values, strict=True))}
+    found = metrics(page)
+    return {"answer": page.locator("h1").inner_text(), **found}
 
 
 def drawn(page):

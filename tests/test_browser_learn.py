@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from planner.lesson import states, words
-from tests.browser import idle
+from tests.browser import idle, metrics
 
 pytestmark = pytest.mark.browser
 
@@ -19,25 +19,16 @@ DRAWN = dict.fromkeys(PAGES, ".st-key-tools button") | {"": ".st-key-share"}
 
 
 @pytest.fixture
-def open_page(app, chromium):
-    """Open a path and query in a browser context of its own; nothing may go wrong in it."""
-    contexts, errors = [], []
+def open_page(browse):
+    """Open a path and its query at a projector's size, and wait for its address."""
 
     def opened(path, query="", **options):
-        options = {"viewport": {"width": 1280, "height": 720}, **options}
-        context = chromium.new_context(permissions=["clipboard-read", "clipboard-write"], **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.goto(f"{app}/{path}?{query}")
-        idle(page, DRAWN[path])
+        size = {"viewport": {"width": 1280, "height": 720}}
+        page = browse(f"{path}?{query}", DRAWN[path], **{**size, **options})
         page.wait_for_url(re.compile(r"[?&]v=1&"))  # the page has written its address
         return page
 
-    yield opened
-    for context in contexts:
-        context.close()
-    assert errors == []
+    return opened
 
 
 def query_of(page):
@@ -46,12 +37,6 @@ def query_of(page):
 
 def path_of(page):
     return urllib.parse.urlsplit(page.url).path.strip("/")
-
-
-def metrics(page):
-    names = page.locator("[data-testid=stMetricLabel]").all_inner_texts()
-    values = page.locator("[data-testid=stMetricValue]").all_inner_texts()
-    return dict(zip(names, values, strict=True))
 
 
 def exact(page, key):

@@ -1,7 +1,4 @@
-"""What engines reserve, held against what they printed at start (tests/data, with its sources)."""
-
-import csv
-from pathlib import Path
+"""What engines reserve, held against what they printed at start (presets/measurements)."""
 
 import numpy as np
 import pytest
@@ -10,15 +7,10 @@ from hypothesis import strategies as st
 
 from planner import formulas, presets
 from planner.engine import GIB, CacheLayers, Engine, cells_bytes, reserve
+from planner.memory_accuracy import rows
 
-DATA = Path(__file__).parent / "data"
 ENGINES = presets.engines()
 LLAMA_8B = [CacheLayers(layers=32, token_bytes=4096)]
-
-
-def rows(name):
-    with open(DATA / name, newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 def number(row, name):

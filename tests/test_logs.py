@@ -1,8 +1,7 @@
-"""The reader of start-up logs: real lines of every engine (tests/data/logs), junk, and nonsense."""
+"""The reader of start-up logs: real lines of every engine (presets/logs), junk, and nonsense."""
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,7 +12,7 @@ from planner.engine import CacheLayers
 from planner.logs import MOST, TABLE, LogReading, read_log
 from planner.reconcile import reconcile
 
-LOGS = {path.stem: path.read_text("utf-8") for path in Path(__file__).parent.glob("data/logs/*")}
+LOGS = {path.stem: path.read_text("utf-8") for path in presets.FOLDER.glob("logs/*.log")}
 ENGINES = presets.engines()
 
 SAID = {

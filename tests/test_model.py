@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import Scenario, decode, encode, formulas, plan, presets
+from planner import Scenario, decode, encode, formulas, memory_accuracy, plan, presets
 from planner.model import LIMITS, LayerGroup, Model
 from planner.notation import MAX_TEXT, PREFIX, model_from_text, model_to_text
 
@@ -79,26 +79,10 @@ def test_the_state_of_a_hybrid_as_engines_print_it():
     assert presets.model("qwen3.5-27b").fixed_bytes == state + tail
 
 
-@pytest.mark.parametrize("row", rows("kv_logs.csv"), ids=lambda row: row["id"])
+@pytest.mark.parametrize("row", memory_accuracy.rows("kv_logs.csv"), ids=lambda row: row["id"])
 def test_bytes_per_token_that_engines_printed(row):
     """Readings of start-up logs: within 1 % of the model, those that disagree off as explained."""
-    model = presets.model(row["model"])
-    if row["part"] == "expanded":
-        model = model.counterpart()
-    share = int(row["tensor_parallel"])  # each device holds at least one head: ceil(heads / tp)
-    groups = tuple(replace(g, kv_heads=-(-g.kv_heads // share)) for g in model.groups)
-    shape = replace(model, groups=groups).cache_shape(
-        float(row["key_bytes"]), float(row["value_bytes"])
-    )
-    windowed = sum(each for each, _ in shape.windowed)
-    parts = {
-        "all": shape.per_token + windowed,
-        "full": shape.per_token,
-        "window": windowed,
-        "expanded": shape.per_token,
-    }
-    computed = parts[row["part"]] * float(row["times"])
-    off = computed / float(row["bytes_per_token"]) - 1
+    off = memory_accuracy.token_bytes(row) / float(row["bytes_per_token"]) - 1
     if row["agrees"] == "yes":
         assert abs(off) < 0.01
     else:

@@ -275,24 +275,29 @@ def folded(key: str, label: str):
         yield box.open
 
 
-def show_drawings(drawings: dict, marked):
-    """Charts by title, two a row: each a chart function and the drawing it shows.
+def show_drawings(drawings: dict, marked=None):
+    """Charts by title, two a row: each a chart function and the drawing it shows."""
+    places = [column for _ in range(0, len(drawings), 2) for column in st.columns(2, gap="large")]
+    for place, (title, (chart, drawing)) in zip(places, drawings.items(), strict=False):
+        with place:
+            show_drawing(title, chart, drawing, marked)
+
+
+def show_drawing(title, chart, drawing, marked=None):
+    """One chart under its title, where the caller stands.
 
     `marked` takes a specification, its chart function and bounds, and gives what is to be drawn,
     or None where it must wait.
     """
-    dark = st.context.theme.type == "dark"
-    places = [column for _ in range(0, len(drawings), 2) for column in st.columns(2, gap="large")]
-    for place, (title, (chart, drawing)) in zip(places, drawings.items(), strict=False):
-        with place.container(key=f"chart-{chart.__name__}"):
-            st.markdown(f"**{title}**")
-            bounds = drawing.bounds
-            spec = marked(charts.prepared(chart, *bounds, dark), chart, bounds)
-            if spec is not None:
-                frames = {**spec.get("datasets", {}), **drawing.frames}
-                st.vega_lite_chart(
-                    spec={**spec, "datasets": frames}, key=chart.__name__, alt=drawing.alt
-                )
+    with st.container(key=f"chart-{chart.__name__}"):
+        st.markdown(f"**{title}**")
+        spec = charts.prepared(chart, *drawing.bounds, st.context.theme.type == "dark")
+        if marked:
+            spec = marked(spec, chart, drawing.bounds)
+        if spec is not None:
+            st.vega_lite_chart(
+                spec={**spec, "datasets": drawing.frames}, key=chart.__name__, alt=drawing.alt
+            )
 
 
 def as_text(words: str) -> str:

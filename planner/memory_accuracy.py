@@ -1,0 +1,242 @@
+"""Memory predicted against printed, for every start-up log whose figures the project carries.
+
+The figures are in presets/measurements/; each row names the log. Sizes are bytes of one device.
+"""
+
+import csv
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from planner import formulas, parallel, presets
+from planner.engine import GIB, CacheLayers, Engine, reserve
+from planner.measurements import FOLDER
+
+# The same cache layers for every row: what a pool may take does not depend on them.
+ANY_LAYERS = (CacheLayers(layers=32, token_bytes=4096),)
+NOWHERE = "public start-up log on GitHub; address not recorded"
+VLLM, LLAMA = "vllm-any", "llama.cpp-any"
+FAMILIES = {  # what a log calls its engine, by its first word
+    "vLLM": VLLM,
+    "SGLang": "sglang",
+    "TensorRT-LLM": "tensorrt-llm",
+    "llama.cpp": LLAMA,
+    "ik_llama.cpp": LLAMA,
+    "flash-moe": LLAMA,
+}
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    """One file of presets/measurements/, a dict of texts a row."""
+    with open(FOLDER / name, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@cache
+def measured() -> pd.DataFrame:
+    """One row per printed figure: measured, predicted and ideal in bytes, low and high of the band.
+
+    phase: pool (what vLLM leaves for the cache), capacity (what a printed pool holds, as the bytes
+    of that many tokens, blocks or requests), token (cache bytes of a token), activation (working
+    memory of a step). basis: “in sample” where the engine's constants were made from these very
+    logs, else “never fitted”. ideal and the band are NaN where there is none: a count has no band.
+    """
+    parts = [*_pools(), *_capacities(), *_token_bytes(), *_activations(), *_buffers()]
+    return pd.DataFrame(parts)
+
+
+def _pools():
+    for number, row in enumerate(rows("pools.csv"), start=1):
+        engine = presets.engines()[row["engine"]].changed(fraction=float(row["fraction"]))
+        total, weights = float(row["total_gib"]) * GIB, float(row["weights_gib"]) * GIB
+        devices = int(row["devices"])
+        predicted, most, least = (
+            reserve(
+                each,
+                total_bytes=total,
+                weights_bytes=weights,
+                layers=ANY_LAYERS,
+                context_tokens=8192,
+                width=float(row["width"]),
+                vocabulary=float(row["vocabulary"]),
+                devices=devices,
+                batched_tokens=float(row["batched_tokens"]),
+            ).pool_bytes
+            for each in (engine, at_end(engine, "low"), at_end(engine, "high"))
+        )
+        yield _row(
+            row,
+            f"pool-{number}",
+            "pool",
+            basis="in sample",
+            engine=row["engine"],
+            device_name=f"device of {float(row['total_gib']):.1f} GiB",
+            device=f"{float(row['total_gib']):.0f}-gib",
+            devices=devices,
+            measured=float(row["pool_gib"]) * GIB,
+            predicted=predicted,
+            ideal=total - weights,
+            low=least,
+            high=most,
+        )
+
+
+def at_end(engine: Engine, end: str) -> Engine:
+    """The engine with every calibrated or assumed size of what it keeps at one end of its band."""
+    sizes = ("non_torch_gib", "link_gib", "graphs_gib", "activation_per_width", "logit_bytes")
+    ends = {name: getattr(engine.figures.get(name), end, None) for name in sizes}
+    return engine.changed(**{name: value for name, value in ends.items() if value is not None})
+
+
+def _capacities():
+    for number, row in enumerate(rows("log_tokens.csv"), start=1):
+        pool, token = float(row["pool_gib"]) * GIB, float(row["bytes_per_token"])
+        context = float(row["max_model_len"] or 4096)
+        plan = reserve(
+            Engine("bare", "", block_tokens=int(row["block_tokens"] or 1)),
+            total_bytes=pool,
+            weights_bytes=0,
+            layers=(CacheLayers(layers=1, token_bytes=token),),
+            context_tokens=context,
+        )
+        figures = {
+            "tokens": (plan.printed_tokens, token),
+            "blocks": (plan.blocks, plan.block_bytes),
+            "concurrency": (plan.concurrency, plan.blocks_per_request * plan.block_bytes),
+        }
+        for name, (predicted, size) in figures.items():
+            if row[name]:
+                yield _row(
+                    row,
+                    f"capacity-{number}-{name}",
+                    "capacity",
+                    engine=FAMILIES[row["engine"].split()[0]],
+                    version=row["version"],
+                    context_tokens=context,
+                    measured=float(row[name]) * size,
+                    predicted=predicted * size,
+                    said=f"{name}: {predicted:,.10g} predicted, {float(row[name]):,.10g} printed",
+                )
+
+
+def token_bytes(row: dict[str, str]) -> float:
+    """Cache bytes of one token on one device, as the model of a row of kv_logs.csv has them."""
+    model = presets.model(row["model"])
+    if row["part"] == "expanded":
+        model = model.counterpart()
+    share = int(row["tensor_parallel"])
+    groups = tuple(parallel.device_group(group, share) for group in model.groups)
+    shape = replace(model, groups=groups).cache_shape(
+        float(row["key_bytes"]), float(row["value_bytes"])
+    )
+    windowed = sum(each for each, _ in shape.windowed)
+    parts = {
+        "all": shape.per_token + windowed,
+        "full": shape.per_token,
+        "window": windowed,
+        "expanded": shape.per_token,
+    }
+    return parts[row["part"]] * float(row["times"])
+
+
+def _token_bytes():
+    for row in rows("kv_logs.csv"):
+        yield _row(
+            row | {"model": row["logged_model"]},
+            row["id"].lower(),
+            "token",
+            engine=FAMILIES[row["engine"].split()[0]],
+            version=row["engine"],
+            devices=int(row["tensor_parallel"]),
+            measured=float(row["bytes_per_token"]),
+            predicted=token_bytes(row),
+        )
+
+
+def _activations():
+    for number, row in enumerate(rows("activation_peaks.csv"), start=1):
+        engine = presets.engines()["vllm"]
+        predicted, least, most = (
+            formulas.activation_bytes(
+                each.activation_per_width,
+                float(row["batched_tokens"]),
+                float(row["width"]),
+                each.logit_bytes,
+                float(row["logit_rows"]),
+                float(row["vocabulary"]),
+            )
+            for each in (engine, at_end(engine, "low"), at_end(engine, "high"))
+        )
+        yield _row(
+            row,
+            f"activation-{number}",
+            "activation",
+            basis="in sample",
+            engine=VLLM,
+            context_tokens=float(row["batched_tokens"]),
+            measured=float(row["activation_gib"]) * GIB,
+            predicted=predicted,
+            low=least,
+            high=most,
+        )
+
+
+def _buffers():
+    for number, row in enumerate(rows("compute_buffers.csv"), start=1):
+        engine = presets.engines()[row["engine"]]
+        predicted, least, most = (
+            reserve(
+                each,
+                total_bytes=80 * GIB,
+                weights_bytes=0,
+                layers=ANY_LAYERS,
+                context_tokens=float(row["context_tokens"]),
+                width=float(row["width"]),
+                vocabulary=float(row["vocabulary"]),
+                query_heads=float(row["query_heads"]),
+            ).activation_bytes
+            for each in (engine, at_end(engine, "low"), at_end(engine, "high"))
+        )
+        yield _row(
+            row,
+            f"buffer-{number}",
+            "activation",
+            basis="in sample",
+            engine=row["engine"],
+            context_tokens=float(row["context_tokens"]),
+            measured=float(row["mib"]) * 2**20,
+            predicted=predicted,
+            low=least,
+            high=most,
+        )
+
+
+def _row(row, id, phase, *, basis="never fitted", measured, predicted, low=np.nan, high=np.nan,
+         **more):  # fmt: skip
+    """One row of the frame. The publisher of a log is the repository or site it stands in."""
+    address = row["source"] if row["source"].startswith("http") else ""
+    name = "/".join(address.split("/")[2:5]).removeprefix("github.com/") or NOWHERE
+    return {
+        "id": id,
+        "phase": phase,
+        "basis": basis,
+        "model": row["model"],
+        "version": "",
+        "device": "",
+        "device_name": "",
+        "devices": 1,
+        "requests": np.nan,
+        "context_tokens": np.nan,
+        "source_name": name,
+        "address": address,
+        "note": row.get("note", ""),
+        "said": "",
+        "ideal": np.nan,
+        "measured": measured,
+        "predicted": float(predicted),
+        "low": float(low),
+        "high": float(high),
+        **more,
+    }

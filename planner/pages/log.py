@@ -1,0 +1,86 @@
+"""The Log page: what a start-up log says, and predicted against printed, row by row."""
+
+from html import escape
+
+import streamlit as st
+
+from planner import from_log, presets
+from planner.logs import NAMES, read_log
+from planner.pages import controls
+from planner.scenario import encode
+
+state = st.session_state
+controls.entered("log")
+ASK = "As the log says"
+
+
+def take(example):
+    """Fill the page with an example."""
+    state.log = example.text
+    state.log_model, state.log_device, state.log_weights = example.model, example.device, ""
+
+
+def choose(name, label, rows):
+    st.selectbox(
+        label,
+        ["", *rows],
+        format_func=lambda key: rows[key].name if key else ASK,
+        key=f"log_{name}",
+        persist_state="session",
+    )
+
+
+with st.sidebar:
+    choose("model", "Model", presets.models())
+    choose("weights", "Weights", presets.weight_formats())
+    choose("device", "Device", presets.accelerators())
+    st.markdown(":small[Choose what the log does not name. A choice counts before the log.]")
+
+place = st.container()
+st.text_area(
+    f"Start-up log of {', '.join(NAMES.values())}",
+    height=220,
+    key="log",
+    persist_state="session",
+    placeholder="Paste it from the top. Junk around it does no harm.",
+    help="It is read on this machine and kept nowhere.",
+)
+with st.container(horizontal=True, key="log-examples", gap="small"):
+    st.markdown("Examples:", width="content")
+    for example in from_log.examples():
+        st.button(
+            example.title,
+            key=f"log-{example.id}",
+            type="tertiary",
+            help=f"Source: {example.source}",
+            on_click=take,
+            args=(example,),
+        )
+
+text = state.log or ""
+reading = read_log(text)
+chosen = {name: state[f"log_{name}"] or "" for name in ("model", "device", "weights")}
+scenario, notes, rows = from_log.plan_of_reading(reading, text, **chosen)
+
+with place:
+    st.title(from_log.answer(text, reading, rows), anchor=False)
+    if scenario:
+        st.text(from_log.summary(reading, scenario))
+        if from_log.knows_model(reading, chosen["model"]):
+            link = f"./?{escape(encode(scenario))}"
+            words = "Open this in the planner"
+            st.html(f'<a href="{link}" target="_self" style="color: inherit">{words}</a>')
+
+if text.strip() and notes:
+    with st.container(border=True, key="log-notes"):
+        st.text("\n".join(notes))
+if rows:
+    st.subheader("Predicted against printed", anchor=False)
+    st.dataframe(from_log.table(rows), hide_index=True, key="log-rows", height="content")
+    st.markdown(
+        ":small[Each row starts from what was printed before it, so that errors do not add up. "
+        "Sizes are of one device.]"
+    )
+if scenario:
+    st.subheader("What the log says", anchor=False)
+    st.dataframe(from_log.said(reading), hide_index=True, key="log-said", height="content")

@@ -1,0 +1,174 @@
+"""What the Accuracy page shows: its figures, kept apart by what the fit has seen, and its link."""
+
+import numpy as np
+import pytest
+
+from planner import accuracy, evidence, fit, measurements
+from planner.evidence import ALL, IN_SAMPLE, LEFT_OUT, NEVER, QUANTITIES, View
+from planner.evidence_drawings import MOST_BARS, bars, scatter, told
+
+FRAME = evidence.measurements()
+EVERY = [
+    View(quantity, rows=rows, by=by)
+    for quantity in QUANTITIES
+    for rows in evidence.choices(quantity)["rows"]
+    for by in evidence.choices(quantity)["by"]
+]
+
+
+def test_every_measurement_is_there_once():
+    assert set(FRAME["phase"]) == set(QUANTITIES)
+    assert FRAME["id"].is_unique
+    assert set(accuracy.measured()["id"]) <= set(FRAME["id"])
+    assert FRAME["engine_name"].notna().all()
+    assert (FRAME[["measured", "predicted"]] > 0).all().all()
+
+
+def test_what_was_fitted_on_is_kept_apart():
+    table = evidence.errors(FRAME, ["phase", "basis"])
+    seen = {(row.phase, row.basis) for row in table.itertuples()}
+    assert seen == {
+        ("decode", LEFT_OUT),
+        ("decode", NEVER),
+        ("serving", LEFT_OUT),
+        ("prefill", LEFT_OUT),
+        ("prefill", NEVER),
+        ("batched", NEVER),
+        ("ttft", NEVER),
+        ("pool", IN_SAMPLE),
+        ("activation", IN_SAMPLE),
+        ("capacity", NEVER),
+        ("token", NEVER),
+    }
+    # What was fitted on is shown as predicted without its source, never as the fit has it.
+    fitted = FRAME[FRAME["basis"] == LEFT_OUT].set_index("id")["predicted"]
+    without = measurements.out_of_fold()
+    assert fitted.to_numpy() == pytest.approx([without[id] for id in fitted.index])
+
+
+def test_the_headlines_are_the_errors_of_the_accuracy_frame():
+    fitted = accuracy.measured().query("fitted")
+    for name, query in {
+        "Decode, optimised": "phase == 'decode' and optimised",
+        "Decode, all": "phase == 'decode'",
+        "Under load": "phase == 'serving'",
+        "Prefill, serving": "phase == 'prefill' and group != 'local'",
+    }.items():
+        row = accuracy.errors(fitted.query(query)).iloc[0]
+        value, ideal, sentence = evidence.headlines()[name]
+        assert value == evidence.percent(row["median"])
+        assert ideal == f"ideal {evidence.percent(row.ideal_median)}"
+        assert evidence.percent(row.p90) in sentence
+        assert f"{row['rows']} from {row.sources} sources" in sentence
+    assert evidence.headlines()["Cache of a token"][0] == "exact"
+    assert evidence.headlines()["Decode, optimised"][0] in evidence.answer()[0]
+
+
+def test_memory_is_as_close_as_is_said():
+    table = evidence.errors(FRAME, ["phase"]).set_index("phase")
+    assert table.loc["capacity", "p90"] < 0.01
+    assert table.loc["token", "p90"] < 0.01
+    assert table.loc["pool", "median"] < 0.05
+    assert table.loc["pool", "ideal_median"] > 0.5
+
+
+def test_shared_constants_predict_a_left_out_source_better_than_own_ones():
+    """What the page says of serving engines, computed anew."""
+    rows = measurements.steps()
+    columns, terms = fit.step_columns(rows), fit.TERMS["serving"]
+    design = np.stack([columns[term] for term in terms], axis=1)
+    start, width, least = np.array([fit.START[term] for term in terms]).T
+    serving = rows["fitted"] & np.isin(rows["engine"], fit.GROUPS["serving"])
+    predicted = np.full(len(rows["id"]), np.nan)
+
+    def constants(among, centre, pull, power):
+        weights = fit._evenly(rows["source"][among], power)
+        measured = rows["measured_s"][among]
+        return fit.least_relative(design[among], measured, weights, centre, width, least, pull)
+
+    for source in np.unique(rows["source"][serving]):
+        others = serving & (rows["source"] != source)
+        shared = constants(others, start, fit.GROUP_PULL, 0.75)
+        for engine in np.unique(rows["engine"][serving & (rows["source"] == source)]):
+            own = others & (rows["engine"] == engine)
+            theta = constants(own, shared, fit.ENGINE_PULL, 0.5) if own.any() else shared
+            here = serving & (rows["source"] == source) & (rows["engine"] == engine)
+            predicted[here] = design[here] @ theta
+    for phase, name in (("decode", "own_decode"), ("serving", "own_load")):
+        here = serving & (rows["phase"] == phase)
+        median = np.median(np.abs(predicted[here] / rows["measured_s"][here] - 1))
+        assert median == pytest.approx(evidence.OWN_CONSTANTS[name], abs=0.005)
+        ids = rows["id"][here]
+        shared = FRAME.set_index("id").loc[ids, "error"].abs().median()
+        assert shared < 0.7 * median
+        assert evidence.percent(shared) in evidence.about()
+
+
+@pytest.mark.parametrize(
+    ("share", "sign", "text"),
+    [
+        (0.084, False, "8.4 %"),
+        (0.1234, True, "+12 %"),
+        (-0.5, True, "−50 %"),
+        (0.00078, False, "0.078 %"),
+        (3.6, False, "360 %"),
+        (0.0, True, "0 %"),
+        (float("nan"), False, "–"),
+    ],
+)
+def test_shares_in_words(share, sign, text):
+    assert evidence.percent(share, sign).replace("\N{NO-BREAK SPACE}", " ") == text
+
+
+@pytest.mark.parametrize("view", EVERY, ids=evidence.encode)
+def test_every_view_can_be_drawn_and_reopened(view):
+    assert evidence.decode(evidence.encode(view)) == (view, ())
+    rows = evidence.selected(view)
+    drawing = scatter(view, rows, "predicted")
+    low, high, unit = drawing.bounds
+    points = drawing.frames["rows"]
+    assert len(points) == len(rows) <= 2000
+    assert points[["measured", "predicted"]].to_numpy().min() >= low
+    assert points[["measured", "predicted"]].to_numpy().max() <= high
+    assert next(iter(drawing.table())) == f"measured ({unit})"
+    groups = bars(view, rows)
+    assert 1 <= len(groups.frames["rows"]) <= MOST_BARS
+    assert groups.frames["table"]["measurements"].sum() <= len(rows)
+    assert told(rows, "predicted").count("median error") == rows["basis"].nunique()
+    assert len(evidence.table(rows)) == len(rows)
+
+
+def test_the_band_lies_about_the_diagonal():
+    view = View("decode", engine="tensorrt-llm")
+    band = scatter(view, evidence.selected(view), "predicted").frames["band"]
+    assert (band["least"] <= band["at"]).all()
+    assert (band["most"] >= band["at"]).all()
+    assert scatter(view, evidence.selected(view), "ideal").frames["band"].empty
+
+
+BAD = [
+    ("quantity=nope", "quantity"),
+    ("engine=%3Cb%3E", "engine"),
+    ("device=h100-sxm&quantity=pool", "device"),
+    ("rows=in-sample", "rows"),
+    ("by=batch&quantity=pool", "by"),
+    ("by=", "by"),
+    ("v=7", "v"),
+    ("foo=1", ""),
+    ("engine=vllm-0.20&engine=mlc", "engine"),
+]
+
+
+@pytest.mark.parametrize(("query", "parameter"), BAD, ids=[query for query, _ in BAD])
+def test_a_bad_link_is_named_and_opens(query, parameter):
+    view, notices = evidence.decode(query)
+    assert [each.parameter for each in notices] == [parameter]
+    assert evidence.decode(evidence.encode(view)) == (view, ())
+
+
+def test_a_filter_narrows():
+    view = View("decode", engine="llama.cpp-cuda", device="rtx-4090")
+    rows = evidence.selected(view)
+    assert 0 < len(rows) < len(evidence.selected(View("decode")))
+    assert set(rows["engine"]) == {"llama.cpp-cuda"}
+    assert View().engine == ALL
