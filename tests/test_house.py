@@ -11,8 +11,9 @@ ROOT = Path(__file__).resolve().parent.parent
 FLOORS = ["formulas", "accelerator", "model", "notation", "precision", "parallel", "engine",
           "latency", "architectures", "config", "hub", "presets", "logs", "reconcile",
           "measurements", "fit", "calibration", "link", "settings", "scenario", "plan", "serving",
-          "words", "answer", "worked", "sweep", "bars", "accuracy", "question", "predict", "lesson",
-          "charts", "lesson_charts", "pages"]  # fmt: skip
+          "words", "mistakes", "answer", "worked", "sweep", "bars", "accuracy", "question",
+          "comparison", "differences", "predict", "lesson", "charts", "lesson_charts",
+          "comparison_charts", "pages"]  # fmt: skip
 # The lowest module that may import each library; NumPy and the standard library are free to all.
 FIRST = {"pandas": "sweep", "altair": "charts", "streamlit": "pages"}
 FILES = sorted((ROOT / "planner").rglob("*.py"))
@@ -50,7 +51,8 @@ def test_altair_and_streamlit_have_one_place_each():
         library: {path.relative_to(ROOT).parts[1] for path in FILES if library in imported(path)}
         for library in ("altair", "streamlit")
     }
-    assert using == {"altair": {"charts.py", "lesson_charts.py"}, "streamlit": {"pages"}}
+    drawing = {"charts.py", "lesson_charts.py", "comparison_charts.py"}
+    assert using == {"altair": drawing, "streamlit": {"pages"}}
 
 
 def test_the_planner_is_imported_without_the_libraries_of_the_upper_floors():
