@@ -5,7 +5,10 @@ import streamlit as st
 from planner.lesson import words
 
 st.set_page_config(page_title="LLM capacity planner", layout="wide", initial_sidebar_state=320)
-plan = [st.Page("planner/pages/plan.py", title="Plan", default=True)]
+plan = [
+    st.Page("planner/pages/plan.py", title="Plan", default=True),
+    st.Page("planner/pages/compare.py", title="Compare"),
+]
 learn = [
     st.Page(f"planner/pages/{page.id}.py", title=page.title) for page in words.pages().values()
 ]
