@@ -1,7 +1,7 @@
 """The charts of a comparison: frames -> Altair, like `planner.charts`, all variants overlaid.
 
-Variants are told apart by the tone and the dash of their ink, never by a colour, and are named at
-their line. Bounds and frames are those of the drawing of the same name in `planner.differences`.
+Variants are told apart by the tone and the dash of their ink, never by a colour, and their letter
+stands at their line. Bounds and frames are those of the drawings in `planner.differences`.
 """
 
 import altair as alt
@@ -23,7 +23,7 @@ def _hover():
 
 def overlaid_memory(most, unit, dark):
     """A bar a variant, and a mark on each where its memory ends. Data: rows, limits."""
-    y = alt.Y("variant:N", title=None, sort=None).axis(ticks=False, domain=False, labelLimit=150)
+    y = alt.Y("variant:N", title=None, sort=None).axis(ticks=False, domain=False, labelLimit=130)
     bars = (
         _named("rows")
         .mark_bar(size=18, strokeWidth=1, stroke=OUTLINE)
@@ -37,6 +37,7 @@ def overlaid_memory(most, unit, dark):
             .scale(domain=PARTS, range=[COLOURS[part] for part in PARTS])
             .legend(
                 orient="bottom",
+                columns=3,
                 symbolStrokeWidth=0,
                 symbolSize=70,
                 columnPadding=6,
@@ -92,7 +93,7 @@ def overlaid_latency(most, unit, dark):
         + full.encode(x=x, y=y, tooltip=[_hover()])
         + points.encode(x=x, y=y, tooltip=[_hover()])
         + _words("values", x, y, dark, fontWeight="bold")
-        + _words("ends", x, y, dark)
+        + _words("ends", x, y, dark, fontSize=13)
     ).properties(height=HEIGHT)
 
 

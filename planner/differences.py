@@ -309,8 +309,8 @@ def latency(all_: list[Shown]) -> Drawing:
     page = _Words(most, lines, speeds)
     for each, context, step in zip(all_, points.context, points.step, strict=True):
         page.write("values", [(context, step)], words.duration(each.step.value))
-    for line in lines:
-        page.write("ends", _far(line, most), line.variant[0])
+    for each, line in zip(all_, lines, strict=True):
+        page.write("ends", _far(line, most), each.letter + " (wrong)" * bool(each.mistake))
     return Drawing(
         {
             "rows": rows,

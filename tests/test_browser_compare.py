@@ -9,6 +9,8 @@ from planner import Scenario, encode
 from planner.comparison import Comparison, Variant
 from planner.comparison import encode as encode_comparison
 from tests.browser import idle
+from tests.test_browser_learn import serious_findings
+from tests.test_differences import FOUR
 
 pytestmark = pytest.mark.browser
 
@@ -88,3 +90,18 @@ def test_pin_change_compare_and_take_the_link_along(app, chromium):
     for each in (page, other):
         each.context.close()
     assert errors == []
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 390)])
+def test_four_are_accessible_and_fit_a_phone(app, chromium, scheme, width):
+    page = chromium.new_page(color_scheme=scheme, viewport={"width": width, "height": 900})
+    page.goto(f"{app}/compare?{encode_comparison(FOUR)}")
+    idle(page, COMPARED)
+    page.get_by_text("Why does another calculator").click()
+    idle(page, COMPARED)
+    assert serious_findings(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    for box in page.locator("svg.marks").all():
+        place = box.bounding_box()
+        assert place["x"] + place["width"] <= width
+    page.close()
