@@ -214,24 +214,25 @@ def engine_latency(most, unit, dark):
     x = _context()
     y = alt.Y("step:Q", title=f"Time per token ({unit})").scale(domain=[0, most], nice=False)
     y = y.axis(tickCount=6)
-    rows = _named("rows")
-    chart = _speeds_and_full(x, dark)
+    rows, areas = _named("rows"), []
     for below, part in zip([None, *STEP_PARTS], STEP_PARTS, strict=False):
         area = rows.mark_area(color=COLOURS[part], opacity=0.55, clip=True, aria=False)
         edge = {"y2": alt.Y2(f"{below}:Q")} if below else {}
-        chart = area.encode(x=x, y=alt.Y(f"{part}:Q"), **edge) + chart
+        areas.insert(0, area.encode(x=x, y=alt.Y(f"{part}:Q"), **edge))
     band = rows.mark_area(color=INK[dark], opacity=0.15, clip=True, aria=False)
     line = rows.mark_line(color=INK[dark], strokeWidth=2, clip=True)
     ideal = rows.mark_line(color=INK[dark], strokeWidth=1.5, strokeDash=[6, 4], clip=True)
     hover = rows.mark_point(size=120, opacity=0, clip=True, aria=False)
-    return (
-        chart
-        + band.encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
-        + ideal.encode(x=x, y=alt.Y("ideal:Q"))
-        + line.encode(x=x, y=y)
-        + _ends(x, y, dark)
-        + hover.encode(x=x, y=y, tooltip=[_hover()])
-        + _point(x, y, dark)
+    # One layer of all: layers within layers are copied at every step, which takes many seconds.
+    return alt.layer(
+        *areas,
+        _speeds_and_full(x, dark),
+        band.encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
+        ideal.encode(x=x, y=alt.Y("ideal:Q")),
+        line.encode(x=x, y=y),
+        _ends(x, y, dark),
+        hover.encode(x=x, y=y, tooltip=[_hover()]),
+        _point(x, y, dark),
     ).properties(height=HEIGHT)
 
 

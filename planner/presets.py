@@ -139,7 +139,7 @@ def log_lines() -> tuple[LogLine, ...]:
 
 @dataclass(frozen=True)
 class Example:
-    """A named scenario: its link and the sentence that says what to look at."""
+    """A named scenario or comparison: its link and the sentence that says what to look at."""
 
     id: str
     title: str
@@ -151,3 +151,9 @@ class Example:
 def examples() -> tuple[Example, ...]:
     """Every named scenario of presets/scenarios.csv, in the order of the file."""
     return tuple(Example(**row) for row in rows("scenarios.csv"))
+
+
+@cache
+def comparisons() -> tuple[Example, ...]:
+    """Every named comparison of presets/comparisons.csv, in the order of the file."""
+    return tuple(Example(**row) for row in rows("comparisons.csv"))

@@ -74,10 +74,13 @@ def parts(step: StepTime) -> list[tuple[str, float]]:
     ]
 
 
-def serve(plan: Plan) -> Served:
-    """Apply the scenario's engine, with the figures that the scenario changes, to a plan."""
+def serve(plan: Plan, *, engine: Engine | None = None) -> Served:
+    """Apply the scenario's engine, with the figures that the scenario changes, to a plan.
+
+    `engine` replaces the scenario's own for what is reserved, to hold one against another.
+    """
     scenario, model = plan.scenario, plan.model
-    engine, timing = scenario.the_engine, scenario.the_timing
+    engine, timing = engine or scenario.the_engine, scenario.the_timing
     step = _step(
         plan,
         timing,

@@ -155,9 +155,9 @@ def latency(scenario: Scenario, pair: dict[str, Plan]) -> Drawing:
             "rows": pd.DataFrame(rows),
             "ends": _names(rows, pair, low, "context", "step"),
             "point": _point(
-                sentence, words.duration(own.decode_step_s), _along(scenario.context) < 0.2, **where
+                sentence, words.duration(own.decode_step_s), along(scenario.context) < 0.2, **where
             ),
-            "speeds": _speeds(most, size),
+            "speeds": speeds(most, size),
             "full": pd.DataFrame({"context": visible, "label": ["memory full"] * len(visible)}),
         },
         (most, unit),
@@ -205,7 +205,7 @@ def engine_latency(served: Served) -> Drawing:
         at = np.flatnonzero(frame[column] <= level * most)
         if len(at):
             context = contexts[at[-1]]
-            left = column == "step" or _along(context) > 0.8
+            left = column == "step" or along(context) > 0.8
             side = ("right", -8) if left else ("left", 8)
             names.append((name, context, frame[column][at[-1]], *side))
     full = _longest(served)
@@ -216,8 +216,8 @@ def engine_latency(served: Served) -> Drawing:
         {
             "rows": frame,
             "ends": pd.DataFrame(names, columns=["variant", "context", "step", "align", "shift"]),
-            "point": _point(here, label, _along(scenario.context) < 0.2, **where),
-            "speeds": _speeds(most, size),
+            "point": _point(here, label, along(scenario.context) < 0.2, **where),
+            "speeds": speeds(most, size),
             "full": pd.DataFrame({"context": visible, "label": ["memory full"] * len(visible)}),
         },
         (most, unit),
@@ -271,7 +271,7 @@ def fit(scenario: Scenario, pair: dict[str, Plan]) -> Drawing:
         {
             "rows": pd.DataFrame(rows).assign(least=SHORTEST, greatest=LONGEST),
             "ends": _names(rows, pair, low, "line", "concurrency"),
-            "point": _point(f"{load}: {here}", here, _along(scenario.context) < 0.2, **where),
+            "point": _point(f"{load}: {here}", here, along(scenario.context) < 0.2, **where),
             "corners": _corners(scenario, own),
         },
         (),
@@ -297,7 +297,7 @@ def _corners(scenario, own):
     return frame.assign(label=said)
 
 
-def _along(context):
+def along(context):
     """Where a context lies on the logarithmic axis, 0 to 1."""
     return math.log(context / SHORTEST) / math.log(LONGEST / SHORTEST)
 
@@ -307,7 +307,7 @@ def _point(sentence, label, at_left, **where):
     return pd.DataFrame([{**where, **side, "label": label, "sentence": sentence}])
 
 
-def _speeds(most, size):
+def speeds(most, size):
     """A line at each reading speed; a name only where the one below leaves room for it."""
     rows, room = [], 0
     for speed, name in sorted(READING_SPEEDS.items(), reverse=True):
@@ -330,11 +330,11 @@ def _names(rows, pair, shown, x, y):
             at = at[_before(rows[x][at], 0.75)]
         if len(at):
             context = rows[x][at[-1]]
-            left = _along(context) > (0.65 if place else 0.35)
+            left = along(context) > (0.65 if place else 0.35)
             side = ("right", -8) if left else ("left", 8)
             names.append((label, context, rows[y][at[-1]], *side))
     return pd.DataFrame(names, columns=["variant", x, y, "align", "shift"])
 
 
 def _before(contexts, most):
-    return [_along(each) <= most for each in contexts]
+    return [along(each) <= most for each in contexts]

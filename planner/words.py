@@ -69,6 +69,16 @@ def requests(count: float) -> str:
     return "1 request" if count == 1 else f"{whole(count)} requests"
 
 
+def factor(ratio: float) -> str:
+    """A ratio as a difference: ×4.00, +12.5 %, −48.0 %; a hair's breadth is no difference."""
+    if math.isclose(ratio, 1, rel_tol=5e-4):
+        return "the same"
+    if ratio >= 2 or ratio <= 0.5:
+        return f"×{significant(ratio)}"
+    sign = "+" if ratio > 1 else "−"
+    return f"{sign}{significant(100 * abs(ratio - 1))} %"
+
+
 def short_tokens(tokens: float) -> str:
     """A round token count as axes write it: 512, 8k, 1M (k = 1,024)."""
     for size, unit in ((2**20, "M"), (2**10, "k")):

@@ -11,9 +11,10 @@ ROOT = Path(__file__).resolve().parent.parent
 FLOORS = ["formulas", "accelerator", "model", "notation", "precision", "parallel", "engine",
           "latency", "architectures", "config", "hub", "presets", "logs", "reconcile",
           "measurements", "fit", "calibration", "link", "settings", "scenario", "plan", "serving",
-          "words", "answer", "worked", "log_names", "from_log", "sweep", "bars", "accuracy",
-          "memory_accuracy", "evidence", "evidence_drawings", "question", "predict", "lesson",
-          "charts", "charts_accuracy", "lesson_charts", "pages"]  # fmt: skip
+          "words", "mistakes", "answer", "worked", "log_names", "from_log", "sweep", "bars",
+          "accuracy", "memory_accuracy", "evidence", "evidence_drawings", "question",
+          "comparison", "differences", "predict", "lesson", "charts", "charts_accuracy",
+          "lesson_charts", "comparison_charts", "pages"]  # fmt: skip
 # The lowest module that may import each library; NumPy and the standard library are free to all.
 FIRST = {"pandas": "sweep", "altair": "charts", "streamlit": "pages"}
 FILES = sorted((ROOT / "planner").rglob("*.py"))
@@ -51,7 +52,7 @@ def test_altair_and_streamlit_have_one_place_each():
         library: {path.relative_to(ROOT).parts[1] for path in FILES if library in imported(path)}
         for library in ("altair", "streamlit")
     }
-    drawing = {"charts.py", "charts_accuracy.py", "lesson_charts.py"}
+    drawing = {"charts.py", "charts_accuracy.py", "comparison_charts.py", "lesson_charts.py"}
     assert using == {"altair": drawing, "streamlit": {"pages"}}
 
 

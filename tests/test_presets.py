@@ -13,7 +13,9 @@ DEVICES = list(presets.accelerators().values())
 MODELS = list(presets.models().values())
 
 
-@pytest.mark.parametrize("name", ["models.csv", "accelerators.csv", "scenarios.csv"])
+@pytest.mark.parametrize(
+    "name", ["models.csv", "accelerators.csv", "scenarios.csv", "comparisons.csv"]
+)
 def test_ids_are_short_stable_and_named_once(name):
     rows = list(csv.DictReader((presets.FOLDER / name).read_text("utf-8").splitlines()))
     ids = [row["id"] for row in rows]

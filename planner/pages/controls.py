@@ -317,9 +317,9 @@ def show_notices(notices: tuple[Notice, ...]):
             st.text("\n".join(lines))
 
 
-def examples():
+def examples(named=presets.examples):
     """Named scenarios, each an ordinary link within this tab, and the way back to the start."""
-    rows = [(f"?{each.query}", each.title, each.sentence) for each in presets.examples()]
+    rows = [(f"?{each.query}", each.title, each.sentence) for each in named()]
     rows.append(("?", "Reset", "Back to the start."))
     links = " · ".join(
         f'<a href="{escape(href)}" target="_self" style="color: inherit" '

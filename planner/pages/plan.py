@@ -3,7 +3,7 @@
 import streamlit as st
 
 from planner import answer, bars, charts, sweep, words, worked
-from planner.pages import controls, model_dialog, predict
+from planner.pages import controls, model_dialog, pinned, predict
 from planner.serving import serve
 
 scenario, notices = controls.scenario()
@@ -29,6 +29,7 @@ with st.sidebar:
         if open_:
             controls.engine()
     controls.link()
+    pinned.button()
     controls.examples()
 
 pair = sweep.variants(scenario)

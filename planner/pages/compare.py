@@ -1,0 +1,175 @@
+"""The Compare page: what differs, what comes of it, and why another calculator says otherwise."""
+
+from html import escape
+
+import streamlit as st
+
+from planner import comparison_charts, differences, mistakes, presets, question
+from planner.comparison import LETTERS, NAME_LENGTH, SAY_LENGTH, Comparison, Variant, encode
+from planner.pages import controls, pinned, screen
+
+TABLE = """<style>
+.compared { border-collapse: collapse; width: 100%; font-size: 0.875rem }
+.compared th, .compared td { text-align: left; vertical-align: top; padding: 0.3rem 1rem 0.3rem 0 }
+.compared tr { border-bottom: 1px solid #8A8F9855 }
+</style>"""
+
+
+def variants(found: Comparison):
+    """Each variant in the sidebar: its name, its place, and the way into the planner."""
+    for place, each in enumerate(found.variants):
+        letter, key = LETTERS[place].upper(), f"name-{place}"
+        if st.session_state.get(key) != each.name:
+            st.session_state[key] = each.name
+        wrong = mistakes.KNOWN.get(each.mistake)
+        st.text_input(
+            f"Name of {letter}",
+            key=key,
+            max_chars=NAME_LENGTH,
+            placeholder=f"{wrong.label} (wrong)" if wrong else each.scenario.the_model.name,
+            on_change=lambda place=place, key=key: pinned.keep(
+                pinned.held().renamed(place, st.session_state[key])
+            ),
+        )
+        with st.container(horizontal=True, gap="small", key=f"tools-{place}"):
+            if st.button(f"Open {letter}", key=f"open-{place}", type="tertiary"):
+                st.session_state.scenario, st.session_state.notices = each.scenario, ()
+                st.switch_page("planner/pages/plan.py")
+            if place:
+                st.button(
+                    f"Swap with {LETTERS[place - 1].upper()}",
+                    key=f"swap-{place}",
+                    type="tertiary",
+                    on_click=lambda place=place: pinned.keep(pinned.held().swapped(place)),
+                )
+            st.button(
+                "Remove",
+                key=f"remove-{place}",
+                type="tertiary",
+                on_click=lambda place=place: pinned.keep(pinned.held().removed(place)),
+            )
+
+
+def add():
+    """Pin the planner's present scenario from here."""
+    scenario = st.session_state.scenario
+    st.button(
+        "Add the present plan",
+        key="add",
+        help=f"{scenario.the_model.name}, {scenario.concurrency:,} × {scenario.context:,} tokens",
+        on_click=lambda: pinned.keep(pinned.held().added(Variant(scenario))),
+    )
+
+
+def sentence(found: Comparison):
+    """A sentence of the reader's that travels with the link."""
+    if st.session_state.get("compare-say") != found.say:
+        st.session_state["compare-say"] = found.say
+
+    def said():
+        say = question.plain(st.session_state["compare-say"])
+        pinned.keep(Comparison(pinned.held().variants, say))
+
+    st.text_input("Say (plain text)", key="compare-say", max_chars=SAY_LENGTH, on_change=said)
+
+
+def table(frame):
+    """A table of texts. As HTML: a Markdown table makes links of addresses that names may hold."""
+    rows = frame.to_html(index=False, border=0, justify="left", classes="compared")
+    st.html(TABLE + f'<div style="overflow-x: auto">{rows}</div>')
+
+
+def download(frame, name):
+    st.download_button(
+        "Download CSV",
+        frame.to_csv(index=False),
+        file_name=f"{name}.csv",
+        mime="text/csv",
+        key=f"csv-{name}",
+        on_click="ignore",
+    )
+
+
+def results(found: Comparison):
+    """Headline, what differs, verdicts and figures, charts, tables."""
+    all_ = differences.shown(found)
+    st.title(differences.headline(all_), anchor=False)
+    if found.say:
+        st.text(found.say)
+    for each in all_[1:]:
+        st.markdown(differences.against(all_[0], each))
+    if len(all_) == 1:
+        st.markdown("Change something in the planner, then come back: this is A, that becomes B.")
+    apart = differences.inputs(all_)
+    if len(apart):
+        st.markdown("**What differs**")
+        table(apart)
+    st.html(f"<small>For all: {escape(differences.alike(all_))}</small>")
+    st.markdown("**What comes of it**")
+    table(differences.figures(all_))
+    bars, lines = differences.memory(all_), differences.latency(all_)
+    full = ", ✕ where memory is full" if len(lines.frames["full"]) else ""
+    drawings = {
+        "Memory of the fullest device": (comparison_charts.overlaid_memory, bars),
+        f"Time per token{full}": (comparison_charts.overlaid_latency, lines),
+    }
+    controls.show_drawings(drawings, lambda spec, *_: spec)
+    with controls.folded("mistakes", "Why does another calculator say otherwise?") as open_:
+        if open_:
+            wrong(found)
+    with controls.folded("numbers", "The numbers") as open_:
+        if open_:
+            numbers = differences.numbers(all_)
+            st.dataframe(numbers, hide_index=True, key="table-figures")
+            download(numbers, "comparison")
+            for title, (chart, drawing) in drawings.items():
+                st.markdown(f"**{title}**")
+                st.dataframe(drawing.table(), hide_index=True, key=f"table-{chart.__name__}")
+                download(drawing.table(), chart.__name__)
+
+
+def wrong(found: Comparison):
+    """The known mistakes, with what each does to A, and a button that shows it beside A."""
+    scenario = found.variants[0].scenario
+    effects = {each.id: mistakes.effect(scenario, each.id) for each in mistakes.MISTAKES}
+    st.markdown("Known mistakes, each **wrong on purpose**, and what it does to A:")
+    for name, effect in effects.items():
+        if effect:
+            said, shown = st.columns([6, 1], vertical_alignment="center")
+            said.markdown(f"**{effect.mistake.label}.** {effect.mistake.why} {effect.sentence}")
+            shown.button(
+                "Full" if found.full else f"Show as {LETTERS[len(found.variants)].upper()}",
+                key=f"wrong-{name}",
+                disabled=found.full or Variant(scenario, mistake=name) in found.variants,
+                on_click=lambda name=name: pinned.keep(
+                    pinned.held().added(Variant(scenario, mistake=name))
+                ),
+            )
+    rest = [
+        f"{each.label} (needs {each.needs})" for each in mistakes.MISTAKES if not effects[each.id]
+    ]
+    if rest:
+        st.caption(f"Without effect here: {'; '.join(rest)}.")
+
+
+comparison, notices = pinned.opened()
+query = encode(comparison)
+screen.dress(query)
+with st.sidebar:
+    variants(comparison)
+    if pinned.addable():
+        add()
+    if comparison.variants:
+        sentence(comparison)
+    controls.write_address(query)
+    controls.examples(presets.comparisons)
+controls.show_notices(notices)
+if comparison.variants:
+    results(comparison)
+else:
+    st.title("Nothing is pinned yet.", anchor=False)
+    st.markdown(
+        "Press “Pin for comparison” in the planner, change anything, and come back: the first is "
+        "A, the second B; up to four stand side by side. Or open one of the examples."
+    )
+    st.page_link("planner/pages/plan.py", label="To the planner")

@@ -1,0 +1,181 @@
+"""A comparison worked out: the plans' own numbers, what differs first, charts that can be read."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from planner import Scenario, charts, comparison_charts, differences, plan, presets
+from planner.comparison import Comparison, Variant, decode
+from planner.serving import serve
+from tests.test_charts import in_si, marks
+from tests.test_comparison import LESSON
+
+H100 = Scenario("llama-3.1-8b", device="h100-sxm", engine="vllm", output=200)
+FOUR = Comparison(
+    (
+        Variant(Scenario("lesson-7b-mha"), "GQA off"),
+        Variant(Scenario("lesson-7b-gqa", context=100_000)),
+        Variant(H100, "vLLM"),
+        Variant(Scenario("deepseek-v3", device="h200-sxm", tp=8), "", "mla-as-mha"),
+    )
+)
+SAME = Comparison((Variant(Scenario(), "n" * 30),) * 4)
+TINY = Comparison((Variant(Scenario(concurrency=1, context=128, memory=2)), Variant(H100)))
+FAR = Comparison((Variant(Scenario("lesson-7b-mha", concurrency=4096, context=2**20)),))
+COMPARISONS = {"lesson": LESSON, "four": FOUR, "same": SAME, "tiny": TINY, "far": FAR}
+CHARTS = {
+    "memory": (comparison_charts.overlaid_memory, differences.memory),
+    "latency": (comparison_charts.overlaid_latency, differences.latency),
+}
+
+
+def test_the_lesson_s_two_models_side_by_side():
+    a, b = differences.shown(LESSON)
+    assert differences.headline([a, b]) == "B fits, A does not."
+    assert differences.against(a, b) == (
+        "B against A: cache ×0.250, time per token ×0.377, all, tokens/s ×2.65."
+    )
+    apart = differences.inputs([a, b])
+    assert apart.to_numpy().tolist() == [["Model", "Lesson 7B, MHA", "Lesson 7B, GQA"]]
+    assert list(apart.columns) == ["input", "A: GQA off", "B: GQA on"]
+    table = differences.figures([a, b]).set_index("figure")
+    assert list(table.loc["Verdict"]) == [
+        "Does not fit: 2.72 GB too much.",
+        "Fits, with 48.8 GB to spare.",
+    ]
+    assert list(table.loc["Cache"]) == ["68.7 GB", "17.2 GB, ×0.250"]
+    assert list(table.loc["Weights"]) == ["14.0 GB", "14.0 GB, the same"]
+    assert list(table.loc["Most requests"]) == ["15", "61, ×4.07"]
+
+
+@pytest.mark.parametrize(
+    ("models", "said"),
+    [
+        (["gqa"], "A fits."),
+        (["mha"], "A does not fit."),
+        (["gqa", "gqa"], "A and B fit."),
+        (["mha", "mha", "mha"], "A, B and C do not fit."),
+        (["gqa", "mha", "gqa", "mha"], "A and C fit, B and D do not."),
+    ],
+)
+def test_the_headline_says_which_fit(models, said):
+    variants = tuple(Variant(Scenario(f"lesson-7b-{each}")) for each in models)
+    assert differences.headline(differences.shown(Comparison(variants))) == said
+
+
+def test_only_inputs_that_differ_are_listed():
+    first = Scenario()
+    other = replace(first, context=500, prompt=100, cache_k="q8_0", set="fraction:0.5")
+    all_ = differences.shown(Comparison((Variant(first), Variant(other))))
+    assert differences.inputs(all_).to_numpy().tolist() == [
+        ["Keys", "16-bit (FP16, BF16)", presets.cache_format("q8_0").name],
+        ["Engine's figures", "its own", "fraction:0.5"],
+        ["Context", "8,192 tokens", "500 tokens"],
+        ["Prompt", "not given", "100 tokens"],
+    ]
+    assert "Context" not in differences.alike(all_)
+    assert "Concurrency: 16 requests" in differences.alike(all_)
+    assert differences.inputs(differences.shown(SAME)).empty
+
+
+def test_a_wrong_one_is_called_wrong_wherever_it_is_shown():
+    scenario = FOUR.variants[3].scenario
+    right, wrong = differences.shown(Comparison((Variant(scenario), FOUR.variants[3])))
+    label = "B: MLA as MHA (wrong)"
+    assert "Wrong on purpose" in differences.against(right, wrong)
+    assert "cache ×24.9" in differences.against(right, wrong)
+    assert differences.inputs([right, wrong]).to_numpy().tolist() == [
+        ["Reckoned", "right", "wrong: MLA as MHA"]
+    ]
+    for table in (differences.figures, differences.numbers):
+        assert label in table([right, wrong])
+    for draw in (differences.memory, differences.latency):
+        drawing = draw([right, wrong])
+        assert label in set(drawing.frames["rows"].variant)
+        assert label in drawing.alt
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_the_numbers_are_the_plans_own(name):
+    all_ = differences.shown(COMPARISONS[name])
+    table = differences.numbers(all_).set_index("figure")
+    for each in all_:
+        if each.mistake:
+            continue
+        served = serve(plan(each.scenario))
+        assert each.served == served
+        assert table.loc["Cache", each.label] == served.plan.cache_bytes
+        step = (served.mixed_s or served.step_s).value
+        assert table.loc["Time per token", each.label] == step
+    for other in all_[1:]:
+        ratio = table.loc["Weights", f"{other.letter} / A"]
+        first = table.loc["Weights", all_[0].label]
+        assert ratio * first == pytest.approx(table.loc["Weights", other.label])
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_bars_and_lines_are_the_plans_own(name):
+    all_ = differences.shown(COMPARISONS[name])
+    parts = in_si(differences.memory(all_))
+    lines = differences.latency(all_)
+    size = {"ms": 1e-3, "s": 1, "h": 3600}[lines.bounds[1]]
+    for place, each in enumerate(all_):
+        bar = parts[parts.variant == each.label]
+        held = 0 if each.served.ideal else each.served.reserve.overhead_bytes
+        needed = each.served.plan.device_weights_bytes + each.served.plan.device_cache_bytes + held
+        assert bar[bar.part != "free"]["size"].sum() == pytest.approx(needed)
+        assert ("does not fit" in set(bar.part)) != each.fits
+        point = lines.frames["points"].iloc[place]
+        assert point.step * size == pytest.approx(each.step.value)
+        drawn = lines.frames["rows"]
+        here = drawn[(drawn.letter == each.letter) & (drawn.context == each.scenario.context)]
+        assert here.step.item() == pytest.approx(point.step)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("name", CHARTS)
+@pytest.mark.parametrize("which", COMPARISONS)
+def test_every_named_frame_and_field_of_a_chart_is_there(which, name, dark):
+    chart, draw = CHARTS[name]
+    drawing = draw(differences.shown(COMPARISONS[which]))
+    spec = charts.prepared(chart, *drawing.bounds, dark)
+    json.dumps(spec)
+    for layer in marks(spec):
+        frame = drawing.frames[layer["data"]["name"]]
+        fields = {each["field"] for each in layer["encoding"].values() if "field" in each}
+        assert fields <= set(frame.columns), layer["mark"]
+        assert np.isfinite(frame.select_dtypes("number").to_numpy()).all()
+        mark = layer["mark"]
+        if mark["type"] in ("rule", "text", "tick"):
+            assert mark.get("color") or mark.get("stroke")
+    assert drawing.alt.endswith(".")
+    assert len(drawing.table())
+
+
+def test_lines_are_told_apart_by_ink_and_dash_and_their_letter_stands_at_them():
+    assert len({str(dash) for dash in comparison_charts.DASHES}) == 4
+    ends = differences.latency(differences.shown(FOUR)).frames["ends"]
+    assert list(ends.label) == ["A", "B", "C", "D (wrong)"]
+
+
+def test_the_cross_is_where_memory_is_full():
+    for each in differences.shown(FOUR):
+        full = differences.longest(each)
+        if each.served.ideal and not each.mistake:
+            assert plan(each.scenario, context=full).fits
+            assert not plan(each.scenario, context=full + 1).fits
+        if not each.served.ideal:
+            assert serve(plan(each.scenario, context=full)).fits
+            assert not serve(plan(each.scenario, context=full * 1.2)).fits
+    assert len(differences.latency(differences.shown(LESSON)).frames["full"]) == 2
+
+
+@pytest.mark.parametrize("example", presets.comparisons(), ids=lambda each: each.id)
+def test_an_example_is_a_whole_comparison(example):
+    found, notices = decode(example.query)
+    assert notices == ()
+    assert len(found.variants) >= 2
+    assert found.say
+    assert example.sentence.endswith(".")
