@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import settings
+from playwright.sync_api import expect
 
 from tests import browser
 
@@ -48,6 +49,7 @@ def app():
 
 @pytest.fixture(scope="session")
 def chromium():
+    expect.set_options(timeout=20_000)  # a busy machine is slow, not wrong
     with browser.chromium() as started:
         yield started
 
