@@ -40,7 +40,7 @@ asked = predict.plan(served)
 verdict, detail = asked.verdict(*answer.served_verdict(served))
 st.title(verdict, anchor=False)
 st.markdown(detail)
-st.markdown(f":small[{controls.as_text(words.inputs(own))}]")
+st.markdown(f":small[{words.as_text(words.inputs(own))}]")
 
 with st.container(horizontal=True, key="figures", gap="small"):
     for each in asked.figures(answer.figures(served)):
