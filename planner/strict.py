@@ -37,15 +37,19 @@ class Read(NamedTuple):
         return [f"{name}: {text}" if name else text for name, text in self.problems]
 
 
-def read_link(text: str) -> Read:
-    """Read a query, or an address with one. Never raises."""
+def query_of(text: str) -> str:
+    """The query of an address; a text that is a query already, as it is."""
     before, mark, after = text.strip().partition("?")
-    query = after if mark and "=" not in before else text.strip()
-    return read_query(query.partition("#")[0])
+    return (after if mark and "=" not in before else text.strip()).partition("#")[0]
 
 
-def read_query(query: str) -> Read:
-    """Read the text after a question mark. Never raises."""
+def read_link(text: str, **instead: str) -> Read:
+    """Read a query, or an address with one; `instead` replaces values of it. Never raises."""
+    return read_query(query_of(text), **instead)
+
+
+def read_query(query: str, **instead: str) -> Read:
+    """Read the text after a question mark; `instead` replaces values of it. Never raises."""
     if len(query) > MAX_QUERY:
         return _refused(f"A link has at most {MAX_QUERY:,} characters; this has {len(query):,}.")
     try:
@@ -54,7 +58,8 @@ def read_query(query: str) -> Read:
         return _refused(f"A link has at most {MAX_FIELDS} parameters.")
     unnamed = [part for part in query.split("&") if part and "=" not in part]
     wrong = [Notice("", f"“{shorten(part)}” is not name=value.") for part in unnamed]
-    return _read({name: held for name, held in values.items() if name not in unnamed}, wrong)
+    values = {name: held for name, held in values.items() if name not in unnamed}
+    return _read({**values, **{name: [value] for name, value in instead.items()}}, wrong)
 
 
 class _Pairs(list):
