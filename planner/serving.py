@@ -3,7 +3,7 @@
 The ideal engine is one more row of data: through the same lines it gives the plan's own numbers.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from planner import formulas, latency, parallel, presets
 from planner.engine import CacheLayers, Engine, Reserve
 from planner.latency import PrefillTime, StepTime, Timing
 from planner.plan import Plan, plan_stages
-from planner.plan import plan as plan_of
 
 # Formats whose weights are multiplied at 8 bits, on devices that can.
 EIGHT_BIT_WEIGHTS = ("fp8", "fp8-block")
@@ -229,7 +228,7 @@ def longest_context(plan: Plan, engine: Engine) -> float:
         tried = np.unique(np.geomspace(max(low, 1), high, 48).round())
         tried = tried[(tried > low) & (tried < high)]
         tried = tried if len(tried) else np.array([low + 1.0])
-        held = reserve(plan_of(plan.scenario, context=tried), engine)
+        held = reserve(replace(plan, context_tokens=tried), engine)  # which needs no more of it
         fails = np.flatnonzero(most_requests(held, plan.scenario) < plan.concurrency)
         first = fails[0] if len(fails) else len(tried)
         low = int(tried[first - 1]) if first else low
