@@ -3,7 +3,7 @@
 import streamlit as st
 
 from planner import answer, bars, charts, sweep, words, worked
-from planner.pages import controls, model_dialog, predict
+from planner.pages import controls, model_dialog, predict, take_along
 from planner.serving import serve
 
 scenario, notices = controls.scenario()
@@ -110,6 +110,10 @@ with controls.folded("numbers", "The numbers") as open_:
                 key=f"csv-{chart.__name__}",
                 on_click="ignore",
             )
+
+with controls.folded("take-along", "Take it along") as open_:
+    if open_ and asked.answered(st):
+        take_along.show(served)
 
 with controls.folded("left-out", "What this leaves out") as open_:
     if open_:
