@@ -1,6 +1,7 @@
 """The plan to take along: reports, pictures of the charts, start commands, ways to call it."""
 
 import json
+import shlex
 
 import streamlit as st
 
@@ -33,8 +34,13 @@ def show(served: Served):
     for each in commands.of(served):
         st.code(each.script(), language="bash", wrap_lines=True)
     query = encode(served.plan.scenario)
+    over_http = f"{at.rstrip('/')}/api/plan?{query}"
     st.markdown("The same plan in a terminal, and over HTTP from this server:")
-    st.code(f"python -m planner '{query}' --json\ncurl '{at}api/plan?{query}'", language="bash")
+    st.code(
+        f"{shlex.join(['python', '-m', 'planner', query, '--json'])}\n"
+        f"{shlex.join(['curl', over_http])}",
+        language="bash",
+    )
 
 
 def _json(served):
