@@ -8,8 +8,10 @@ This package needs NumPy alone; tables need pandas (`planner.sweep`), pictures A
 (`planner.charts`) and the browser pages Streamlit (`planner.pages`).
 """
 
+__version__ = "0.1.0"  # of the app, as reports carry it
+
 from planner.model import LayerGroup, Model
 from planner.plan import Plan, plan
 from planner.scenario import Scenario, decode, encode
 
-__all__ = ["LayerGroup", "Model", "Plan", "Scenario", "decode", "encode", "plan"]
+__all__ = ["LayerGroup", "Model", "Plan", "Scenario", "__version__", "decode", "encode", "plan"]

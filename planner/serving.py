@@ -3,7 +3,7 @@
 The ideal engine is one more row of data: through the same lines it gives the plan's own numbers.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -114,7 +114,7 @@ def serve(plan: Plan, *, engine: Engine | None = None) -> Served:
         first=first,
         ttft_s=_band(first_s, timing.prefill_low, timing.prefill_high),
         reserve=reserved,
-        max_concurrency=scenario.dp * np.floor(reserved.concurrency * (1 + 1e-12)),
+        max_concurrency=most_requests(reserved, scenario),
     )
 
 
@@ -207,3 +207,45 @@ def cache_layers(model, scenario, layers) -> list[CacheLayers]:
             state = group.state_bytes * parallel.state_share(group.query_heads, scenario.tp)
             found.append(CacheLayers(count, 0.0, state_bytes=float(state)))
     return found
+
+
+UNBOUNDED = 2**30  # tokens beyond which a context counts as without end
+
+
+def most_requests(held: Reserve, scenario) -> float:
+    """Whole requests that the pools of all data-parallel groups hold."""
+    return scenario.dp * np.floor(held.concurrency * (1 + 1e-12))
+
+
+def longest_context(plan: Plan, engine: Engine) -> float:
+    """The most tokens of each request that the engine's pool holds at this concurrency, exactly.
+
+    0 where it holds not even one token; ∞ where it still holds `UNBOUNDED` tokens. One scenario.
+    """
+    low, high = 0, UNBOUNDED + 1  # holds low, as far as is known does not hold high
+    while high - low > 1:
+        tried = np.unique(np.geomspace(max(low, 1), high, 48).round())
+        tried = tried[(tried > low) & (tried < high)]
+        tried = tried if len(tried) else np.array([low + 1.0])
+        held = reserve(replace(plan, context_tokens=tried), engine)  # which needs no more of it
+        fails = np.flatnonzero(most_requests(held, plan.scenario) < plan.concurrency)
+        first = fails[0] if len(fails) else len(tried)
+        low = int(tried[first - 1]) if first else low
+        high = int(tried[first]) if first < len(tried) else high
+    return float("inf") if low >= UNBOUNDED else float(low)
+
+
+def engine_band(engine: Engine) -> tuple[Engine, Engine]:
+    """The engine with all that it keeps for itself at its most, and at its least.
+
+    Figures that a person or the engine's documentation chose stay as they are.
+    """
+    unsure = {
+        name: each
+        for name, each in engine.figures.items()
+        if each.kind in ("calibrated", "assumed") and each.low is not None
+    }
+    most, least = (
+        {name: getattr(each, end) for name, each in unsure.items()} for end in ("high", "low")
+    )
+    return engine.changed(**most), engine.changed(**least)

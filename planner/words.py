@@ -1,6 +1,7 @@
 """Numbers and results in words, as the page, the charts and the report show them."""
 
 import math
+import re
 
 from planner import parallel
 from planner.accelerator import GIB
@@ -150,3 +151,8 @@ def model_sentence(model) -> str:
         f"{significant(model.parameters / 1e9)} billion parameters{experts}, "
         f"{model.layers} layers. Cache of one request at 16 bits: {', '.join(parts)}."
     )
+
+
+def as_text(words: str) -> str:
+    """A text from outside as Markdown that shows it as it stands: no links, pictures or HTML."""
+    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", words)

@@ -14,7 +14,8 @@ FLOORS = ["formulas", "accelerator", "model", "notation", "precision", "parallel
           "words", "mistakes", "answer", "worked", "log_names", "from_log", "sweep", "bars",
           "accuracy", "memory_accuracy", "evidence", "evidence_drawings", "question",
           "comparison", "differences", "predict", "lesson", "charts", "charts_accuracy",
-          "lesson_charts", "comparison_charts", "pages"]  # fmt: skip
+          "lesson_charts", "comparison_charts", "strict", "report", "commands", "__main__",
+          "report_page", "api", "pages"]  # fmt: skip
 # The lowest module that may import each library; NumPy and the standard library are free to all.
 FIRST = {"pandas": "sweep", "altair": "charts", "streamlit": "pages"}
 FILES = sorted((ROOT / "planner").rglob("*.py"))

@@ -7,8 +7,9 @@ import pyarrow as pa
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from planner import Scenario, answer, encode, plan, presets, words
+from planner import Scenario, answer, commands, encode, plan, presets, words
 from planner.parallel import Layout
+from planner.serving import serve
 from tests.browser import ROOT
 from tests.test_scenario import BAD_LINKS
 
@@ -121,6 +122,20 @@ def test_what_is_folded_opens(key):
     assert len(page.markdown) > before
     if key == "numbers":
         assert len(page.dataframe) == 4
+
+
+@pytest.mark.parametrize("engine", ["ideal", "sglang"])
+def test_the_plan_can_be_taken_along(engine):
+    name = "m1~32q32k8d128~p8030261248~~27~3b~20touch~20x~3b~20~3cb~3e"  # '; touch x; <b>
+    page = opened(f"model={name}&engine={engine}")
+    page.session_state["take-along"] = True
+    page.run()
+    assert not page.exception
+    assert len(page.get("download_button")) == 5
+    own = serve(plan(Scenario(model=name, engine=engine)))
+    scripts = [each.script() for each in commands.of(own)]
+    assert [each.value for each in page.code][: len(scripts)] == scripts
+    assert encode(own.plan.scenario) in page.code[-1].value
 
 
 LLAMA = json.dumps(

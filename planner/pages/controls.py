@@ -4,7 +4,6 @@ The scenario lives in the session; a control shows it and, when moved, replaces 
 read when a page is entered (a link, a reload, Back) and written after every change.
 """
 
-import re
 from contextlib import contextmanager
 from html import escape
 
@@ -298,11 +297,6 @@ def show_drawing(title, chart, drawing, marked=None):
             st.vega_lite_chart(
                 spec={**spec, "datasets": drawing.frames}, key=chart.__name__, alt=drawing.alt
             )
-
-
-def as_text(words: str) -> str:
-    """A text from outside as Markdown that shows it as it stands: no links, pictures or HTML."""
-    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", words)
 
 
 def show_notices(notices: tuple[Notice, ...]):

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from planner import answer, bars, charts, sweep, words, worked
-from planner.pages import controls, model_dialog, pinned, predict
+from planner.pages import controls, model_dialog, pinned, predict, take_along
 from planner.serving import serve
 
 scenario, notices = controls.scenario()
@@ -41,7 +41,7 @@ asked = predict.plan(served)
 verdict, detail = asked.verdict(*answer.served_verdict(served))
 st.title(verdict, anchor=False)
 st.markdown(detail)
-st.markdown(f":small[{controls.as_text(words.inputs(own))}]")
+st.markdown(f":small[{words.as_text(words.inputs(own))}]")
 
 with st.container(horizontal=True, key="figures", gap="small"):
     for each in asked.figures(answer.figures(served)):
@@ -111,6 +111,10 @@ with controls.folded("numbers", "The numbers") as open_:
                 key=f"csv-{chart.__name__}",
                 on_click="ignore",
             )
+
+with controls.folded("take-along", "Take it along") as open_:
+    if open_ and asked.answered(st):
+        take_along.show(served)
 
 with controls.folded("left-out", "What this leaves out") as open_:
     if open_:

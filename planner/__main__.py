@@ -1,0 +1,152 @@
+"""python -m planner: a plan in the terminal, for people and for pipelines.
+
+Exit status: 0 it fits, 1 it does not, 2 bad input, with every problem on standard error.
+"""
+
+import argparse
+import json
+import signal
+import sys
+from urllib.parse import parse_qsl
+
+from planner import __version__, answer, commands, log_names, report, words
+from planner.config import read_config
+from planner.from_log import FromLog, knows_model, plan_of_reading, table
+from planner.logs import read_log
+from planner.plan import plan
+from planner.scenario import encode
+from planner.serving import Served, serve
+from planner.strict import query_of, read_link
+
+FITS, DOES_NOT_FIT, BAD_INPUT = 0, 1, 2
+WITH_LOG = ("model", "device", "weights")  # what a link may add to a log
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Read the arguments, print the plan, return the exit status."""
+    asked = _arguments(arguments)
+    file = asked.config or asked.log
+    try:
+        text = _text(file) if file else ""
+        instead = {"model": read_config(text).model.id} if asked.config else {}
+    except (OSError, ValueError) as problem:
+        return _refuse([f"{file}: {problem}"])
+    read = read_link(asked.link, **instead)
+    if read.problems:
+        return _refuse(read.lines())
+    if asked.log:
+        return _log(asked, text)
+    return _print(asked, read.scenario, None)
+
+
+def _log(asked, text):
+    """Plan what a start-up log speaks of. Without its model and device, compare what can be."""
+    given = dict(parse_qsl(query_of(asked.link)))
+    wrong = [f"{name}: a log says this itself" for name in given if name not in WITH_LOG]
+    reading = read_log(text)
+    if wrong or not reading.engine:
+        return _refuse(wrong or [f"{asked.log}: this is no start-up log that can be read"])
+    found = plan_of_reading(reading, text, **given)
+    known = {
+        "model": knows_model(reading, given.get("model", "")),
+        "device": given.get("device") or log_names.device(reading, text, []),
+    }
+    missing = [name for name, value in known.items() if not value]
+    if not missing:
+        return _print(asked, found.scenario, found)
+    _print_log(asked, found)
+    return _refuse([f"{asked.log}: names no {name} known here; add '{name}=…'" for name in missing])
+
+
+def _print_log(asked, found: FromLog):
+    compared = table(found.rows)
+    if asked.json:
+        _print_json({"log_notes": list(found.notes), "log_rows": compared})
+    else:
+        print("\n".join(_log_lines(found.notes, compared)))
+
+
+def _print_json(found):
+    print(json.dumps(found, indent=2, allow_nan=False, ensure_ascii=False))
+
+
+def _print(asked, scenario, log: FromLog | None):
+    """Print the plan in the form that was asked for; its exit status."""
+    served = serve(plan(scenario))
+    compared = table(log.rows) if log else []
+    if asked.json:
+        added = {"log_notes": list(log.notes), "log_rows": compared} if log else {}
+        _print_json(report.as_dict(served) | added)
+    elif asked.markdown:
+        print(report.as_markdown(served), end="")
+    elif asked.csv:
+        print(report.as_csv(served), end="")
+    elif asked.command:
+        print("\n\n".join(each.script() for each in commands.of(served)))
+    else:
+        print("\n".join([*_lines(served), *_log_lines(log.notes if log else (), compared)]))
+    return FITS if report.fits(served) else DOES_NOT_FIT
+
+
+def _arguments(arguments):
+    parser = argparse.ArgumentParser(
+        prog="python -m planner",
+        description="Plan the serving of a language model.",
+        epilog="Exit status: 0 it fits, 1 it does not fit, 2 bad input.",
+    )
+    parser.add_argument("link", nargs="?", default="", help="a link of the page, or its query")
+    parser.add_argument("--version", action="version", version=__version__)
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument(
+        "--config", metavar="FILE", help="plan the model of this config.json (-: standard input)"
+    )
+    source.add_argument(
+        "--log", metavar="FILE", help="plan what this start-up log speaks of (-: standard input)"
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print the flat JSON report")
+    form.add_argument("--markdown", action="store_true", help="print the report as Markdown")
+    form.add_argument("--csv", action="store_true", help="print every number as CSV")
+    form.add_argument("--command", action="store_true", help="print the engines' start commands")
+    return parser.parse_args(arguments)
+
+
+def _text(name):
+    """A file's text; standard input where it is called “-”."""
+    if name == "-":
+        return sys.stdin.buffer.read().decode("utf-8", "replace")
+    with open(name, encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+def _refuse(problems):
+    print("\n".join(problems), file=sys.stderr)
+    return BAD_INPUT
+
+
+def _lines(served: Served):
+    """The verdict, the inputs and the numbers, in columns."""
+    rows = [row[:3] for row in report.rows(served)]
+    wide = [max(len(row[column]) for row in rows) for column in range(2)]
+    yield from (*answer.served_verdict(served), "", words.inputs(served.plan))
+    yield from (f"engine: {served.engine.name}", f"?{encode(served.plan.scenario)}", "")
+    for what, value, kind in rows:
+        yield f"{what:<{wide[0]}}  {value:>{wide[1]}}  {kind}"
+
+
+def _log_lines(notes, compared):
+    """What a log printed against what was predicted."""
+    if compared:
+        yield "\npredicted against printed"
+    for row in compared:
+        yield (
+            f"{row['quantity']}: {row['predicted']} predicted, {row['printed']} printed "
+            f"{row['unit']} ({row['off (%)']} %)"
+        )
+    yield from notes
+
+
+if __name__ == "__main__":
+    if hasattr(signal, "SIGPIPE"):  # a reader that has read enough is no error
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    sys.exit(main())

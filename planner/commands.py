@@ -1,0 +1,258 @@
+"""The command that starts an engine as a scenario has it, and what of it the command cannot say.
+
+Every word goes through `shlex.quote`: a model's name is text that anybody may have written.
+Flags: https://docs.vllm.ai/en/stable/configuration/engine_args/,
+https://docs.sglang.io/advanced_features/server_arguments.html,
+https://github.com/NVIDIA/TensorRT-LLM/blob/main/tensorrt_llm/commands/serve.py,
+https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md
+"""
+
+import math
+import re
+import shlex
+from dataclasses import dataclass, replace
+
+from planner import presets, settings
+from planner.engine import Engine
+from planner.scenario import Scenario
+from planner.serving import Served
+
+SHOWN = ("vllm", "sglang", "tensorrt-llm", "llama.cpp-cuda")  # where the engine chosen has none
+CONFIG = "planner.yaml"
+GGUF_CACHE = {"fp16": "f16", "q8_0": "q8_0", "q4_1": "q4_1", "q4_0": "q4_0", "iq4_nl": "iq4_nl"}
+PLAIN = ("fp16", "fp32")
+MOST_SLOTS = 256  # LLAMA_MAX_SEQ of llama.cpp
+
+
+@dataclass(frozen=True)
+class Command:
+    """A start command of one engine. notes: what it cannot say, or what must be seen to first.
+
+    words: the command's words, unquoted. config: text of the file called `CONFIG`, or “”.
+    """
+
+    engine: Engine
+    words: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    config: str = ""
+
+    @property
+    def text(self) -> str:
+        """One line for a POSIX shell."""
+        return shlex.join(self.words)
+
+    def script(self) -> str:
+        """The engine's name, the notes as comments, the file it needs, and the command."""
+        lines = [f"# {self.engine.name}", *(f"# {note}" for note in self.notes)]
+        if self.config:
+            lines += [f"cat > {CONFIG} <<'EOF'", self.config.rstrip("\n"), "EOF"]
+        return "\n".join([*lines, self.text])
+
+
+def of(served: Served) -> list[Command]:
+    """The command of the scenario's engine; where none is known here, those of four others."""
+    scenario = served.plan.scenario
+    if served.engine.id in KINDS:
+        return [command(scenario, served.engine)]
+    return [command(scenario, presets.engine(each)) for each in SHOWN]
+
+
+def command(scenario: Scenario, engine: Engine) -> Command:
+    """The command of an engine. KeyError where no command of that engine is known here."""
+    made = KINDS[engine.id](scenario, engine)
+    notes, most = list(made.notes), scenario.the_model.max_context
+    if most and scenario.context > most:
+        notes.append(f"The model's own longest context is {most:,} tokens.")
+    if not _published(scenario.the_model):
+        notes.append("Put the path of the model in place of its name.")
+    return replace(made, notes=tuple(notes))
+
+
+def _published(model):
+    """The id under which a model is published, or “”."""
+    found = re.match(r"config\.json of ([\w.-]+/[\w.-]+)", model.source)
+    return found[1] if found else ""
+
+
+def _name(model):
+    """What to call a model in a command: never a word that could be taken for an option."""
+    name = _published(model) or model.name
+    return f"./{name}" if name.startswith("-") else name
+
+
+def _per_group(scenario):
+    return math.ceil(scenario.concurrency / scenario.dp)
+
+
+def _step(engine, least=1):
+    """Tokens of the largest step, as far as the engine has one."""
+    return max(int(engine.batched_tokens), least) if math.isfinite(engine.batched_tokens) else None
+
+
+def _flags(pairs):
+    """Words of the flags that have a value; True is a flag without one, None no flag."""
+    for flag, value in pairs.items():
+        if value is True:
+            yield flag
+        elif value is not None:
+            yield from (flag, f"{value:g}" if isinstance(value, float) else str(value))
+
+
+def _more(count):
+    return count if count > 1 else None
+
+
+def _set(scenario, name, value):
+    """A figure that a person set; None where it is the engine's own."""
+    return value if name in settings.read(scenario.set) else None
+
+
+def _checkpoint(scenario, online):
+    """The value of a flag that quantises while loading, or a note on the files that are needed."""
+    stored, own = scenario.weights, scenario.the_model.dtype
+    if stored == own or (stored in PLAIN and own in PLAIN):
+        return None, ()
+    if own in PLAIN and stored in online:
+        return online[stored], ()
+    name = presets.weight_format(stored).name
+    return None, (f"Weights: give a checkpoint that is stored as {name}.",)
+
+
+def _one_cache(scenario, known, engine):
+    """The cache type of an engine that has one for keys and values; None for 16 bits."""
+    keys, values = scenario.cache_k, scenario.cache_v
+    if keys != values:
+        return None, (
+            f"Cache: {engine} stores keys and values alike; {keys} and {values} cannot be said.",
+        )
+    if keys != "fp16" and keys not in known:
+        return None, (
+            f"Cache: {engine} has no {presets.cache_format(keys).name}; 16 bits are used.",
+        )
+    return known.get(keys), ()
+
+
+def _vllm(scenario, engine):
+    stored, more = _checkpoint(scenario, {"fp8": "fp8", "nf4": "bitsandbytes"})
+    cache, notes = _one_cache(scenario, {"fp8": "fp8"}, "vLLM")
+    notes += more
+    whole = scenario.ep == scenario.tp * scenario.dp
+    if scenario.ep > 1 and not whole:
+        notes += (f"Experts: vLLM deals them out over all devices of a stage, not {scenario.ep}.",)
+    flags = {
+        "--max-model-len": scenario.context,
+        "--max-num-seqs": _per_group(scenario),
+        "--gpu-memory-utilization": engine.fraction,
+        "--max-num-batched-tokens": _step(engine, _per_group(scenario)),
+        "--block-size": _set(scenario, "block_tokens", engine.block_tokens),
+        "--kv-cache-dtype": cache,
+        "--quantization": stored,
+        "--dtype": "float32" if scenario.weights == "fp32" else None,
+        "--tensor-parallel-size": _more(scenario.tp),
+        "--pipeline-parallel-size": _more(scenario.pp),
+        "--data-parallel-size": _more(scenario.dp),
+        "--enable-expert-parallel": True if scenario.ep > 1 else None,
+    }
+    return Command(engine, ("vllm", "serve", _name(scenario.the_model), *_flags(flags)), notes)
+
+
+def _sglang(scenario, engine):
+    stored, more = _checkpoint(scenario, {"fp8": "fp8"})
+    cache, notes = _one_cache(scenario, {"fp8": "fp8_e4m3"}, "SGLang")
+    # With experts the groups share them, so a stage's devices are one group; else each is a copy.
+    together = scenario.dp > 1 and scenario.the_model.experts > 0
+    flags = {
+        "--context-length": scenario.context,
+        "--max-running-requests": scenario.concurrency if together else _per_group(scenario),
+        "--mem-fraction-static": engine.fraction,
+        "--chunked-prefill-size": _step(engine),
+        "--page-size": _set(scenario, "block_tokens", engine.block_tokens),
+        "--kv-cache-dtype": cache,
+        "--quantization": stored,
+        "--dtype": "float32" if scenario.weights == "fp32" else None,
+        "--tp-size": _more(scenario.tp * scenario.dp if together else scenario.tp),
+        "--pp-size": _more(scenario.pp),
+        "--dp-size": _more(scenario.dp),
+        "--enable-dp-attention": True if together else None,
+        "--ep-size": _more(scenario.ep),
+    }
+    start = ("python3", "-m", "sglang.launch_server", "--model-path", _name(scenario.the_model))
+    return Command(engine, (*start, *_flags(flags)), notes + more)
+
+
+def _tensorrt(scenario, engine):
+    _, more = _checkpoint(scenario, {})
+    cache, notes = _one_cache(scenario, {"fp8": "fp8"}, "TensorRT-LLM")
+    notes += more
+    together = scenario.dp > 1 and scenario.the_model.experts > 0 and scenario.tp == 1
+    if scenario.dp > 1 and not together:
+        notes += (f"Data parallel: start {scenario.dp} of these, and share out the requests.",)
+    block = _set(scenario, "block_tokens", engine.block_tokens)
+    lines = []
+    if cache or block:
+        lines = ["kv_cache_config:", f"  free_gpu_memory_fraction: {engine.fraction:g}"]
+        lines += [f"  dtype: {cache}"] if cache else []
+        lines += [f"  tokens_per_block: {block}"] if block else []
+    lines += ["enable_attention_dp: true"] if together else []
+    flags = {
+        "--max_seq_len": scenario.context,
+        "--max_batch_size": _per_group(scenario),
+        "--kv_cache_free_gpu_memory_fraction": engine.fraction,
+        "--max_num_tokens": _step(engine),
+        "--tp_size": _more(scenario.dp if together else scenario.tp),
+        "--pp_size": _more(scenario.pp),
+        "--ep_size": _more(scenario.ep),
+        "--extra_llm_api_options": CONFIG if lines else None,
+    }
+    start = ("trtllm-serve", _name(scenario.the_model), "--backend", "pytorch")
+    return Command(engine, (*start, *_flags(flags)), notes, "\n".join(lines))
+
+
+def _llama(scenario, engine):
+    flash, requests = engine.id != "llama.cpp-cuda-nofa", _per_group(scenario)
+    name = presets.weight_format(scenario.weights).name
+    caches = [GGUF_CACHE.get(each) for each in (scenario.cache_k, scenario.cache_v)]
+    notes = (
+        ()
+        if engine.fraction == 1
+        else ("Memory fraction: llama.cpp has none; it takes what it needs.",)
+    )
+    if None in caches:
+        notes += ("Cache: llama.cpp has no such type; 16 bits are used.",)
+    if caches[1] not in ("f16", None) and not flash:
+        notes += ("Cache: quantised values need flash attention.",)
+    if requests > MOST_SLOTS:
+        notes += (f"Requests: llama.cpp has at most {MOST_SLOTS} at once.",)
+    if scenario.dp > 1:
+        notes += (f"Data parallel: start {scenario.dp} of these, and share out the requests.",)
+    if scenario.ep > 1:
+        notes += ("Experts: llama.cpp does not deal them out over devices.",)
+    if scenario.tp > 1 and scenario.pp > 1:
+        notes += ("Devices: llama.cpp splits by layers or by tensors, not by both.",)
+    file = f"{scenario.the_model.name}-{scenario.weights.upper().replace('FP', 'F')}.gguf"
+    if scenario.weights not in PLAIN and not name.startswith("GGUF"):
+        notes += (f"Weights: GGUF has no {name}.",)
+    split = "tensor" if scenario.tp > 1 else "layer" if scenario.pp > 1 else "none"
+    flags = {
+        "--model": f"./{file}",
+        "--ctx-size": scenario.context * requests,
+        "--parallel": requests,
+        "--cache-type-k": caches[0],
+        "--cache-type-v": caches[1],
+        "--ubatch-size": _step(engine),
+        "--flash-attn": "on" if flash else "off",
+        "--n-gpu-layers": 999,
+        "--split-mode": split,
+    }
+    return Command(engine, ("llama-server", *_flags(flags)), notes)
+
+
+KINDS = {
+    "vllm": _vllm,
+    "vllm-0.20": _vllm,
+    "sglang": _sglang,
+    "tensorrt-llm": _tensorrt,
+    **dict.fromkeys(
+        ("llama.cpp-cuda", "llama.cpp-cuda-nofa", "llama.cpp-metal", "llama.cpp-vulkan"), _llama
+    ),
+}

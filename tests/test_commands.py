@@ -1,0 +1,121 @@
+"""Start commands: read back they give the scenario, and no name gets out of its quotes."""
+
+import json
+import re
+import shlex
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner import Scenario, commands, plan, presets
+from planner.serving import serve
+from tests.test_plan import scenarios
+from tests.test_report import NAMES, named
+
+# For each engine: flags of length, requests, fraction, step, tensor, pipeline, experts.
+FLAGS = {
+    "vllm": (
+        "--max-model-len --max-num-seqs --gpu-memory-utilization --max-num-batched-tokens "
+        "--tensor-parallel-size --pipeline-parallel-size"
+    ),
+    "sglang": (
+        "--context-length --max-running-requests --mem-fraction-static --chunked-prefill-size "
+        "--tp-size --pp-size"
+    ),
+    "tensorrt-llm": (
+        "--max_seq_len --max_batch_size --kv_cache_free_gpu_memory_fraction --max_num_tokens "
+        "--tp_size --pp_size"
+    ),
+}
+CACHE = {"fp8": "fp8", "fp8_e4m3": "fp8", "f16": "fp16"}
+
+
+def flags(text):
+    """A command's flags by name, read as its engine would; True where there is no value."""
+    words, found = shlex.split(text), {}
+    for word, after in zip(words, [*words[1:], "--"], strict=True):
+        if word.startswith("--"):
+            found[word] = True if after.startswith("--") else after
+    return found
+
+
+def is_copied(scenario, engine):
+    """Whether data-parallel groups are started apart, each with its own command."""
+    return scenario.dp > 1 and engine == "tensorrt-llm" and not attention(scenario, engine)
+
+
+def attention(scenario, engine):
+    """Whether the groups share a stage's devices, so that the engine counts these as one."""
+    shared = scenario.dp > 1 and scenario.the_model.experts > 0
+    return shared and (engine == "sglang" or (engine == "tensorrt-llm" and scenario.tp == 1))
+
+
+@given(scenarios(), st.sampled_from(list(FLAGS)))
+def test_a_command_read_back_gives_the_scenario(scenario, id):
+    engine = presets.engine(id)
+    made = commands.command(scenario, engine)
+    found, notes = flags(made.text), " ".join(made.notes)
+    names = FLAGS[id].split()
+    values = [float(found.get(name, 1)) for name in names]
+    groups = 1 if id == "sglang" and attention(scenario, id) else scenario.dp
+    assert values[0] == scenario.context
+    assert (values[1] - 1) * groups < scenario.concurrency <= values[1] * groups
+    assert values[2] == engine.fraction
+    assert values[3] == max(engine.batched_tokens, values[1] if id == "vllm" else 1)
+    spread = scenario.dp if attention(scenario, id) else 1
+    assert values[4:] == [scenario.tp * spread, scenario.pp]
+    assert is_copied(scenario, id) == ("Data parallel: start" in notes)
+    data = found.get("--data-parallel-size", found.get("--dp-size", 1))
+    assert id == "tensorrt-llm" or int(data) == scenario.dp
+    dtype = re.search(r"dtype: (\w+)", made.config)
+    cache = found.get("--kv-cache-dtype", dtype and dtype[1])
+    said = CACHE.get(cache, "fp16")
+    assert said == scenario.cache_k == scenario.cache_v or "Cache: " in notes
+    if "--enable-expert-parallel" in found:
+        assert scenario.ep == scenario.tp * scenario.dp or "Experts: " in notes
+    elif id != "vllm":
+        assert int(found.get("--ep-size", found.get("--ep_size", 1))) == scenario.ep
+    own = scenario.the_model.dtype
+    kept = scenario.weights == own or {scenario.weights, own} <= {"fp16", "fp32"}
+    assert kept or "Weights: " in notes or found["--quantization"] in ("fp8", "bitsandbytes")
+
+
+@given(scenarios())
+def test_llama_cpp_read_back_gives_the_scenario(scenario):
+    made = commands.command(scenario, presets.engine("llama.cpp-cuda"))
+    found, notes = flags(made.text), " ".join(made.notes)
+    slots = int(found["--parallel"])
+    assert int(found["--ctx-size"]) == slots * scenario.context
+    assert (slots - 1) * scenario.dp < scenario.concurrency <= slots * scenario.dp
+    assert scenario.dp == 1 or f"start {scenario.dp} of these" in notes
+    assert slots <= 256 or "at most 256" in notes
+    for flag, own in (("k", scenario.cache_k), ("v", scenario.cache_v)):
+        said = found.get(f"--cache-type-{flag}")
+        assert CACHE.get(said, said) == own or "Cache: " in notes
+    devices = scenario.tp * scenario.pp
+    assert (found["--split-mode"] == "none") == (devices == 1)
+    stored = presets.weight_format(scenario.weights).name
+    assert "GGUF" in stored or "16-bit" in stored or "FP32" in stored or "Weights: " in notes
+
+
+@given(scenarios())
+def test_the_engine_chosen_has_its_own_command(scenario):
+    made = commands.of(serve(plan(scenario)))
+    own = [each.engine.id for each in made] == [scenario.engine]
+    assert own or [each.engine.id for each in made] == list(commands.SHOWN)
+    if own and "fraction:0.5" in scenario.set and not scenario.engine.startswith("llama"):
+        assert " 0.5 " in made[0].text
+
+
+@pytest.mark.parametrize("name", [*NAMES, "a'; touch /tmp/owned; '", "$(id)", "`id`", "--help"])
+@pytest.mark.parametrize("engine", commands.SHOWN)
+def test_a_name_stays_one_word_of_the_shell(name, engine):
+    made = commands.command(Scenario(model=named(name)), presets.engine(engine))
+    shown = "import json, sys; print(json.dumps(sys.argv[1:]))"
+    line = f"{shlex.join(['python3', '-c', shown])} {made.text}"
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == list(made.words)
+    assert not any(word == name for word in made.words if name.startswith("-"))
+    assert all(line.startswith("# ") for line in made.script().splitlines()[:-1])

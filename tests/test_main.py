@@ -1,0 +1,146 @@
+"""The terminal: what it prints, what it refuses, how it ends."""
+
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+
+from planner import Scenario, __version__, plan, presets
+from planner.__main__ import main
+from planner.serving import serve
+from planner.strict import read_json, read_link
+from tests.browser import ROOT
+from tests.test_scenario import BAD_LINKS
+
+CONFIG = ROOT / "tests" / "data" / "configs"
+LOG = ROOT / "presets" / "logs"
+
+
+def ran(capsys, *arguments):
+    status = main(list(arguments))
+    printed = capsys.readouterr()
+    return status, printed.out, printed.err
+
+
+def test_it_fits_and_says_so(capsys):
+    status, out, err = ran(capsys, "model=lesson-7b-gqa&concurrency=16&context=8192")
+    assert (status, err) == (0, "")
+    assert out.startswith("Fits, with 48.8 GB to spare.")
+    assert "31.2 ms" in out
+
+
+def test_it_does_not_fit(capsys):
+    status, out, _ = ran(capsys, "http://localhost:8501/?model=lesson-7b-mha&memory=40&present=1")
+    assert status == 1
+    assert out.startswith("Does not fit")
+
+
+def test_with_an_engine_the_status_is_the_engines(capsys):
+    query = "model=lesson-7b-gqa&concurrency=58&engine="
+    assert ran(capsys, query + "ideal")[0] == 0
+    status, out, _ = ran(capsys, query + "vllm", "--json")
+    found = json.loads(out)
+    assert (status, found["fits"], found["fits_ideal"]) == (1, False, True)
+
+
+@pytest.mark.parametrize("query", [query for query, _, _ in BAD_LINKS], ids=lambda q: q[:40])
+def test_bad_input_is_named_and_nothing_else_is_printed(capsys, query):
+    status, out, err = ran(capsys, query)
+    assert (status, out) == (2, "")
+    assert err.strip()
+    assert "used instead" not in err
+
+
+def test_every_problem_is_named(capsys):
+    _, _, err = ran(capsys, "context=9&concurrency=x&model=nope&fits=1")
+    assert [line.split(":")[0] for line in sorted(err.splitlines())] == [
+        "Not a parameter of this page",
+        "concurrency",
+        "context",
+        "model",
+    ]
+
+
+def test_a_config_and_a_link_together(capsys, monkeypatch):
+    path = CONFIG / "meta-llama__Llama-3.1-8B.json"
+    status, out, _ = ran(capsys, "context=4096&device=h100-sxm", "--config", str(path), "--json")
+    found = json.loads(out)
+    assert status == 0
+    assert found["context_tokens"] == 4096
+    own = plan(Scenario(model="llama-3.1-8b", context=4096, device="h100-sxm"))
+    assert found["cache_bytes"] == own.cache_bytes
+    assert found["weights_bytes"] == own.weights_bytes
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
+    _, again, _ = ran(capsys, "context=4096&device=h100-sxm", "--config", "-", "--json")
+    assert again == out
+
+
+def test_a_log_gives_its_scenario_and_what_it_printed(capsys):
+    path = str(LOG / "vllm-v0.log")
+    status, out, err = ran(capsys, "--log", path)
+    assert status == 2  # a verdict on some other model would be no answer
+    assert "predicted against printed" in out
+    assert "model=" in err
+    status, out, err = ran(capsys, "model=llama-3.1-8b&device=a10", "--log", path, "--json")
+    found = json.loads(out)
+    assert (status, err) == (0 if found["fits"] else 1, "")
+    assert found["model"] == "llama-3.1-8b"
+    assert found["engine"].startswith("vllm")
+    assert {row["quantity"] for row in found["log_rows"]} >= {"pool"}
+    assert ran(capsys, "context=4096", "--log", path)[0] == 2
+
+
+def test_files_that_cannot_be_read_are_bad_input(capsys, tmp_path):
+    bad = tmp_path / "bad"
+    bad.write_bytes(b"\xff\xfe not a config")
+    assert ran(capsys, "--config", str(bad))[0] == 2
+    assert ran(capsys, "--config", str(tmp_path / "none"))[0] == 2
+    status, _, err = ran(capsys, "--log", str(bad))
+    assert status == 2
+    assert "no start-up log" in err
+
+
+def test_markdown_csv_and_commands(capsys):
+    assert ran(capsys, "", "--markdown")[1].startswith("# Fits")
+    assert ran(capsys, "", "--csv")[1].startswith("key,what")
+    assert "vllm serve" in ran(capsys, "engine=vllm", "--command")[1]
+    with pytest.raises(SystemExit) as ended:
+        main(["--nonsense"])
+    assert ended.value.code == 2
+
+
+def test_as_a_program_without_the_upper_floors():
+    code = (
+        "import sys; from planner.__main__ import main; main(['--json']);"
+        "print({'pandas', 'altair', 'streamlit'} & set(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.stderr.strip() == "set()"
+    program = [sys.executable, "-m", "planner", "memory=1"]
+    assert subprocess.run(program, cwd=ROOT, capture_output=True).returncode == 1
+    program = [sys.executable, "-m", "planner", "--version"]
+    assert subprocess.run(program, cwd=ROOT, capture_output=True).stdout.decode() == (
+        f"{__version__}\n"
+    )
+
+
+def test_json_is_read_as_strictly():
+    assert read_json('{"context": 4096}').scenario == read_link("context=4096").scenario
+    for text in ("[]", "3", "{", '{"context": NaN}', '{"context": true}', "[" * 100_000,
+                 '{"context": 4096, "context": 8192}', '{"context": [4096]}', "\ud800",
+                 '{"memory": 1e999}', '{"context": 4096.5}', b"\xff"):  # fmt: skip
+        read = read_json(text)
+        assert read.scenario is None, text
+        assert all(read.lines()), text
+    assert read_link("a=" + "x" * 20_000).problems
+    assert read_link("&".join(["context=4096"] * 200)).problems
+
+
+def test_every_engine_serves_in_the_terminal(capsys):
+    for engine in presets.engines():
+        status, out, _ = ran(capsys, f"engine={engine}", "--json")
+        own = serve(plan(Scenario(engine=engine)))
+        assert status == (0 if json.loads(out)["fits"] else 1)
+        assert json.loads(out)["max_concurrency"] == own.plan.max_concurrency

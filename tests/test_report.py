@@ -1,0 +1,112 @@
+"""The report: its promised names, its numbers against the plan's, and texts that stay texts."""
+
+import csv
+import io
+import json
+import math
+import re
+
+import pytest
+from hypothesis import given
+
+from planner import Scenario, __version__, encode, plan, presets, report, words
+from planner.serving import engine_band, longest_context, most_requests, reserve, serve
+from tests.test_plan import scenarios
+
+# Named in the README: never taken away.
+PROMISED = """
+fits weights_bytes cache_bytes_per_token cache_fixed_bytes_per_request cache_bytes
+memory_needed_bytes memory_usable_bytes max_concurrency max_context_tokens decode_step_s
+tokens_per_s_per_request tokens_per_s_total prefill_s ttft_s
+""".split()  # noqa: SIM905
+TIMES = ("decode_step_s", "tokens_per_s_per_request", "tokens_per_s_total", "prefill_s", "ttft_s")
+EVIL = '=cmd|"/c calc"!A1 <script>alert(1)</script> [x](javascript:1) `$(rm -rf ~)` ![i](http://e)'
+NAMES = ("=1+1", "+1", "-1", "@SUM(A1)", "|x", "%x", EVIL[:80])
+
+
+def served(**inputs):
+    return serve(plan(Scenario(**inputs)))
+
+
+def named(name):
+    """A scenario whose model somebody gave a name of his own."""
+    text = "".join(c if c.isalnum() else f"~{c.encode().hex()}" for c in name)
+    return f"m1~32q32k8d128~p8030261248~{text}"
+
+
+def calibrated(name, end=""):
+    base, ending = (name[:-2], "_s") if name.endswith("_s") else (name, "")
+    return f"{base}_calibrated{end}{ending}"
+
+
+def test_the_lesson_in_json():
+    found = report.as_dict(served())
+    assert found["fits"] is True
+    assert found["weights_bytes"] == 14 * 10**9
+    assert found["cache_bytes_per_token"] == 131_072
+    assert found["cache_bytes"] == 17_179_869_184
+    assert found["decode_step_s"] == 0.031179869184
+    assert found["max_concurrency"] == 61
+    assert found["app_version"] == __version__
+    assert found["decode_step_calibrated_s"] is None
+
+
+@given(scenarios())
+def test_a_report_has_the_plans_numbers(scenario):
+    own = serve(plan(scenario))
+    found = report.as_dict(own)
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert found["link"] == encode(scenario)
+    for name in PROMISED[1:]:
+        value = float(getattr(own.plan, name))
+        assert found[name] == (None if math.isinf(value) else value), name
+    assert found["fits"] == (own.plan.fits if own.ideal else own.fits)
+    for name in TIMES:
+        ends = [found[calibrated(name, end)] for end in ("_low", "", "_high")]
+        assert ends == ([None] * 3 if own.ideal else sorted(ends)), name
+    assert found.keys() == report.as_dict(served()).keys()
+    table = {row["key"]: row for row in csv.DictReader(io.StringIO(report.as_csv(own)))}
+    for each in report.numbers(own):
+        written = table[each.key]["value"]
+        assert written == "" if each.value is None else float(written) == each.value
+        assert table[each.key]["kind"]
+
+
+@pytest.mark.parametrize("engine", [name for name in presets.engines() if name != "ideal"])
+@pytest.mark.parametrize("model", ["lesson-7b-gqa", "gemma-3-27b"])
+def test_the_longest_context_of_an_engine_is_the_last_that_fits(engine, model):
+    own = served(engine=engine, model=model, memory=120)
+    longest = longest_context(own.plan, own.engine)
+
+    def holds(context):
+        held = reserve(plan(own.plan.scenario, context=context), own.engine)
+        return most_requests(held, own.plan.scenario) >= own.plan.concurrency
+
+    assert holds(longest)
+    assert not holds(longest + 1)
+    most, least = (reserve(own.plan, each).pool_bytes for each in engine_band(own.engine))
+    assert most <= own.reserve.pool_bytes <= least
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_from_outside_stays_a_text(name):
+    own = served(model=named(name))
+    assert own.plan.model.name == name
+    for row in csv.reader(io.StringIO(report.as_csv(own))):
+        for each in row:
+            assert not each.startswith(("=", "+", "@", "|", "%")), each
+            assert re.fullmatch(r"-[\d.e+]+", each) or not each.startswith("-"), each
+    written = report.as_markdown(own)
+    line = next(line for line in written.splitlines() if "16 requests × " in line)
+    assert line.startswith(words.as_text(name))
+    assert "<" not in line.replace("\\<", "")
+    assert report.as_dict(own)["model_name"] == name
+
+
+def test_markdown_carries_link_version_verdict_and_arithmetic():
+    own = served(engine="vllm")
+    written = report.as_markdown(own, "http://localhost:8501/")
+    assert f"http://localhost:8501/?{encode(own.plan.scenario)}" in written
+    assert __version__ in written
+    assert "# Fits: vLLM since 0.21 holds up to 54 requests" in written
+    assert "2 × 32 layers × 8 heads × 128 × 2 bytes" in written

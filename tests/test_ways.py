@@ -1,0 +1,170 @@
+"""Link, Python, terminal, HTTP and page are ways to one plan: the same numbers, to the digit."""
+
+import asyncio
+import json
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from contextlib import redirect_stdout
+from dataclasses import fields
+from io import StringIO
+from urllib.parse import urlencode
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from planner import Scenario, api, decode, encode, plan, report, words
+from planner.__main__ import main
+from planner.scenario import as_link
+from planner.serving import serve
+from tests.browser import ROOT
+from tests.test_page import figures, opened
+from tests.test_plan import scenarios
+from tests.test_scenario import BAD_LINKS
+
+SOME = [
+    Scenario(),
+    Scenario(model="lesson-7b-mha", memory=40, engine="vllm"),
+    Scenario(model="gemma-3-27b", device="h100-sxm", engine="sglang", context=32_768, output=500),
+    Scenario(
+        model=Scenario(model="llama-3.1-8b").the_model.counterpart().id, engine="llama.cpp-cuda"
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def client():
+    with TestClient(Starlette(routes=api.routes())) as started:
+        yield started
+
+
+def of(scenario):
+    return report.as_dict(serve(plan(scenario)))
+
+
+def as_json(scenario):
+    """The scenario as JSON whose numbers are numbers."""
+    values = {field.name: getattr(scenario, field.name) for field in fields(Scenario)}
+    return {name: value for name, value in values.items() if name in as_link(scenario)}
+
+
+@settings(max_examples=1000, deadline=None)
+@given(scenarios(), st.sampled_from(["GET", "POST", "terminal"]))
+def test_a_thousand_scenarios_come_out_the_same_whichever_way(client, scenario, way):
+    found, query = of(scenario), encode(scenario)
+    assert decode(query) == (scenario, ())
+    if way == "terminal":
+        out = StringIO()
+        with redirect_stdout(out):
+            status = main([f"?{query}", "--json"])
+        assert json.loads(out.getvalue()) == found
+        assert status == (0 if found["fits"] else 1)
+    elif way == "GET":
+        assert client.get(f"/api/plan?{query}").json() == found
+    else:
+        assert client.post("/api/plan", json=as_json(scenario)).json() == found
+
+
+@pytest.mark.parametrize("scenario", SOME, ids=lambda scenario: scenario.model[:12])
+def test_the_running_app_the_program_and_the_page_agree(app, scenario):
+    found, query = of(scenario), encode(scenario)
+    with urllib.request.urlopen(f"{app}/api/plan?{query}&present=1") as response:
+        assert json.load(response) == found
+    program = [sys.executable, "-m", "planner", f"{app}/?{query}", "--json"]
+    done = subprocess.run(program, cwd=ROOT, capture_output=True, text=True)
+    assert json.loads(done.stdout) == found
+    assert done.returncode == (0 if found["fits"] else 1)
+    page = opened(query)
+    ending = "_s" if scenario.engine == "ideal" else "_calibrated_s"
+    assert page.title[0].value == found["verdict"]
+    assert figures(page) == {
+        "Weights": words.data(found["weights_bytes"]),
+        "Cache": words.data(found["cache_bytes"]),
+        "Cache per token": words.data(found["cache_bytes_per_token"]),
+        "Time per token": words.duration(found[f"decode_step{ending}"]),
+        "First token": words.duration(found[f"ttft{ending}"]),
+        "All, tokens/s": words.significant(found["tokens_per_s_total" + ending.removesuffix("_s")]),
+    }
+
+
+@pytest.mark.parametrize("query", [query for query, _, _ in BAD_LINKS], ids=lambda q: q[:40])
+def test_bad_input_is_refused_with_every_problem_named(client, query):
+    answered = client.get(f"/api/plan?{query}")
+    assert answered.status_code == 400
+    problems = answered.json()["problems"]
+    _, notices = decode(query)
+    assert len(problems) >= len(notices) >= 1
+    assert {each.parameter for each in notices} <= {each["parameter"] for each in problems}
+    assert not any("used instead" in each["problem"] for each in problems)
+
+
+def test_a_body_is_bounded_and_must_be_an_object(client):
+    for body, status in (
+        (b"x" * (api.MAX_BODY + 1), 413),
+        (b"[" * 60_000, 400),
+        (b"", 400),
+        (b"[]", 400),
+        (b"\xff\x00", 400),
+        (b'{"context": 4096, "context": 8192}', 400),
+        (b'{"context": 4096}', 200),
+    ):
+        answered = client.post("/api/plan", content=body)
+        assert answered.status_code == status, body[:20]
+        assert status == 200 or answered.json()["problems"]
+    assert client.post("/api/plan?context=4096", json={}).status_code == 400
+    assert client.put("/api/plan").status_code == 405
+    assert client.get("/api/plan?" + urlencode({"model": "x" * 20_000})).status_code == 400
+
+
+def test_a_slow_body_is_not_waited_for_for_ever(monkeypatch):
+    monkeypatch.setattr(api, "BODY_S", 0.05)
+    said = []
+
+    async def receive():
+        await asyncio.sleep(0.02)
+        return {"type": "http.request", "body": b" ", "more_body": True}
+
+    async def send(message):
+        said.append(message)
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/api/plan",
+        "query_string": b"",
+        "headers": [],
+    }
+    asyncio.run(Starlette(routes=api.routes())(scope, receive, send))
+    assert said[0]["status"] == 408
+
+
+def test_a_name_from_outside_is_json_and_nothing_else(client):
+    name = "m1~32q32k8d128~p8030261248~~3cscript~3ealert~281~29~3c~2fscript~3e"
+    answered = client.get("/api/plan", params={"model": name})
+    assert answered.json()["model_name"] == "<script>alert(1)</script>"
+    assert answered.headers["content-type"] == "application/json"
+    refused = client.get("/api/plan", params={"model": "<script>alert(1)</script>"})
+    assert refused.headers["content-type"] == "application/json"
+
+
+def test_the_running_app_refuses_too(app):
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(f"{app}/api/plan?context=x&concurrency=0")
+    assert refused.value.code == 400
+    problems = json.load(refused.value)["problems"]
+    assert [each["parameter"] for each in problems] == ["concurrency", "context"]
+
+
+def test_the_description_holds_what_is_answered(client):
+    described = client.get("/api/schema").json()
+    assert described["openapi"].startswith("3.1")
+    held = described["components"]["schemas"]["Report"]["properties"]
+    for scenario in SOME:
+        found = of(scenario)
+        assert held.keys() == found.keys()
+    names = {each["name"] for each in described["paths"]["/api/plan"]["get"]["parameters"]}
+    assert names == {"v"} | {field.name for field in fields(Scenario)}
