@@ -10,6 +10,7 @@ import pytest
 
 from planner import Scenario, __version__, encode, plan, report_page
 from planner.serving import serve
+from tests.browser import ROOT
 from tests.test_report import NAMES, named, served
 
 PICTURES = {"ideal": 4, "vllm": 5}
@@ -65,6 +66,14 @@ def test_charts_as_pictures_with_their_link():
         assert archive.read("engine_step.svg").startswith(b"<svg")
         assert archive.read("engine_step.png").startswith(b"\x89PNG")
     assert len(names) == 1 + 2 * PICTURES["vllm"]
+
+
+def test_the_readmes_python_runs(capsys):
+    found = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    assert len(found) >= 2
+    for code in found:
+        exec(code, {})
+    assert capsys.readouterr().out == "True 0.031179869184 61.0\n"
 
 
 def test_several_devices_and_experts_have_their_charts():

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from planner import answer, bars, charts, sweep, words, worked
+from planner import answer, bars, plan, report_page, words, worked
 from planner.pages import controls, model_dialog, pinned, predict, take_along
 from planner.serving import serve
 
@@ -32,8 +32,7 @@ with st.sidebar:
     pinned.button()
     controls.examples()
 
-pair = sweep.variants(scenario)
-own = sweep.own_of(pair)
+own = plan(scenario)
 served = serve(own)
 
 controls.show_notices(notices)
@@ -55,25 +54,7 @@ with st.container(horizontal=True, key="figures", gap="small"):
             width=132,
         )
 
-if served.ideal:
-    drawings = {
-        "Memory at this load": (charts.memory, bars.memory(pair)),
-        "Time per token": (charts.latency, sweep.latency(scenario, pair)),
-        "Where it fits": (charts.fit, sweep.fit(scenario, pair)),
-        "What a step is made of": (charts.step, bars.step(pair)),
-    }
-else:
-    drawings = {
-        "Needed, and taken by the engine": (charts.engine_memory, bars.engine_memory(served)),
-        "Time per token": (charts.engine_latency, sweep.engine_latency(served)),
-        "What a step is made of": (charts.engine_step, bars.engine_step(served)),
-        "What the first token waits for": (charts.engine_first, bars.engine_first(served)),
-        "Where weights and cache fit, nothing reserved": (charts.fit, sweep.fit(scenario, pair)),
-    }
-if scenario.layout.devices > 1:
-    drawings["Memory on each device"] = (charts.devices, bars.devices(own))
-if own.model.experts:
-    drawings["Experts read in a step"] = (charts.experts, sweep.experts(scenario))
+drawings = report_page.drawings(served)
 controls.show_drawings(drawings, asked.drawn)
 
 with controls.folded("model-box", "The model") as open_:
