@@ -313,10 +313,14 @@ def test_after_a_restart_of_the_server_slider_and_figures_agree(chromium):
         assert field(page, "memory").input_value() == f"{scenario.memory:,}"
         assert figures(page) == shown(scenario)
         assert encode(scenario) >= before
-        slider(page, "memory").focus()
-        page.keyboard.press("ArrowRight")
-        # The first message is lost, and sent again.
-        expect(page).not_to_have_url(re.compile(f"memory={scenario.memory}&"), timeout=15_000)
+        # The first message is lost, and sent again; on a busy machine that may be lost too, and
+        # then the slider goes back to what the page shows.
+        for _ in range(5):
+            slider(page, "memory").focus()
+            page.keyboard.press("ArrowRight")
+            page.wait_for_timeout(7000)
+            if f"memory={scenario.memory}&" not in page.url:
+                break
         idle(page)
         again = decode(query_of(page))[0]
         assert again.memory > scenario.memory
