@@ -155,4 +155,6 @@ def model_sentence(model) -> str:
 
 def as_text(words: str) -> str:
     """A text from outside as Markdown that shows it as it stands: no links, pictures or HTML."""
-    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", words)
+    # Bare addresses become links even with every sign escaped; a joiner of no width prevents it.
+    apart = re.sub(r"(https?:|ftp:|www|@)", "\\1\u2060", words, flags=re.IGNORECASE)
+    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", apart)

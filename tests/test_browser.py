@@ -250,6 +250,7 @@ def test_a_name_in_a_link_fetches_nothing(app, chromium):
     assert page.locator("h1").inner_text() == "Fits, with 48.8 GB to spare."
     hosts = {urllib.parse.urlsplit(url).hostname for url in asked}
     assert hosts - {None} == {"127.0.0.1"}  # None: data and blob addresses
+    assert page.locator("a", has_text="z.example").count() == 0
     context.close()
 
 

@@ -262,3 +262,13 @@ def test_answers_stay_while_the_reader_looks_elsewhere_and_go_with_the_seed():
     app.session_state["learn-check"] = {"seed": 6, "topic": "cost"}
     app.run()
     assert metrics(app)["Answered"].startswith("0 of")
+
+
+def test_what_is_asked_cannot_be_pinned_and_looked_up_in_a_comparison():
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+    app.query_params["ask"] = "fits"
+    app.run()
+    assert not [button for button in app.button if "Pin" in button.label]
+    app.radio(key="guess-plan-fits").set_value("fits")
+    app.button[0].click().run()
+    assert [button for button in app.button if "Pin" in button.label]

@@ -29,7 +29,8 @@ with st.sidebar:
         if open_:
             controls.engine()
     controls.link()
-    pinned.button()
+    if not predict.asked_on("plan").open:  # a comparison would tell what is asked
+        pinned.button()
     controls.examples()
 
 own = plan(scenario)
