@@ -16,9 +16,11 @@ settings.load_profile("planner")
 
 
 def pytest_collection_modifyitems(items):
-    if browser.chromium_path() is None:
-        for item in items:
-            if "browser" in item.keywords:
+    for item in items:
+        if "browser" in item.keywords:
+            # A browser on a busy machine misses a beat now and then; a fault fails every time.
+            item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=2))
+            if browser.chromium_path() is None:
                 item.add_marker(pytest.mark.skip(reason=browser.HOW))
 
 
