@@ -17,6 +17,10 @@ if __name__ == "__main__":  # a page is asked for
     ]
     st.navigation({"": plan, "Learn": learn}, position="top").run()
 else:  # `streamlit run` starts the server
-    from planner.api import routes
+    from starlette.middleware import Middleware
 
-    app = st.App(__file__, routes=routes())
+    from planner.api import routes
+    from planner.preview import Previews
+
+    below = st.get_option("server.baseUrlPath")
+    app = st.App(__file__, routes=routes(below), middleware=[Middleware(Previews)])

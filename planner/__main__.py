@@ -1,6 +1,7 @@
-"""python -m planner: a plan in the terminal, for people and for pipelines.
+"""python -m planner: a plan or a comparison in the terminal, for people and for pipelines.
 
-Exit status: 0 it fits, 1 it does not, 2 bad input, with every problem on standard error.
+Exit status: 0 it fits (of a comparison: all do that are reckoned rightly), 1 it does not, 2 bad
+input, with every problem on standard error.
 """
 
 import argparse
@@ -16,7 +17,7 @@ from planner.logs import read_log
 from planner.plan import plan
 from planner.scenario import encode
 from planner.serving import Served, serve
-from planner.strict import query_of, read_link
+from planner.strict import is_comparison, query_of, read_comparison, read_link
 
 FITS, DOES_NOT_FIT, BAD_INPUT = 0, 1, 2
 WITH_LOG = ("model", "device", "weights")  # what a link may add to a log
@@ -26,6 +27,10 @@ def main(arguments: list[str] | None = None) -> int:
     """Read the arguments, print the plan, return the exit status."""
     asked = _arguments(arguments)
     file = asked.config or asked.log
+    if is_comparison(query_of(asked.link)):
+        if file:
+            return _refuse([f"{file}: a comparison has its own models"])
+        return _compare(asked)
     try:
         text = _text(file) if file else ""
         instead = {"model": read_config(text).model.id} if asked.config else {}
@@ -37,6 +42,32 @@ def main(arguments: list[str] | None = None) -> int:
     if asked.log:
         return _log(asked, text)
     return _print(asked, read.scenario, None)
+
+
+def _compare(asked):
+    """Print a comparison in the form that was asked for; its exit status."""
+    from planner import comparison_report, differences  # with pandas, which a plan can do without
+
+    read = read_comparison(query_of(asked.link))
+    if read.problems:
+        return _refuse(read.lines())
+    found, all_ = read.comparison, differences.shown(read.comparison)
+    if asked.json:
+        _print_json(comparison_report.as_dict(found))
+    elif asked.markdown:
+        print(comparison_report.as_markdown(found), end="")
+    elif asked.csv:
+        print(comparison_report.as_csv(found), end="")
+    elif asked.command:
+        right = [each for each in all_ if not each.mistake]
+        print("\n\n".join(f"# {each.label}\n{_commands(each.served)}" for each in right))
+    else:
+        print("\n".join(comparison_report.lines(found)))
+    return FITS if comparison_report.fits(all_) else DOES_NOT_FIT
+
+
+def _commands(served):
+    return "\n\n".join(each.script() for each in commands.of(served))
 
 
 def _log(asked, text):
@@ -82,7 +113,7 @@ def _print(asked, scenario, log: FromLog | None):
     elif asked.csv:
         print(report.as_csv(served), end="")
     elif asked.command:
-        print("\n\n".join(each.script() for each in commands.of(served)))
+        print(_commands(served))
     else:
         print("\n".join([*_lines(served), *_log_lines(log.notes if log else (), compared)]))
     return FITS if report.fits(served) else DOES_NOT_FIT
@@ -94,7 +125,7 @@ def _arguments(arguments):
         description="Plan the serving of a language model.",
         epilog="Exit status: 0 it fits, 1 it does not fit, 2 bad input.",
     )
-    parser.add_argument("link", nargs="?", default="", help="a link of the page, or its query")
+    parser.add_argument("link", nargs="?", default="", help="a link of a page, or its query")
     parser.add_argument("--version", action="version", version=__version__)
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
@@ -126,12 +157,9 @@ def _refuse(problems):
 
 def _lines(served: Served):
     """The verdict, the inputs and the numbers, in columns."""
-    rows = [row[:3] for row in report.rows(served)]
-    wide = [max(len(row[column]) for row in rows) for column in range(2)]
     yield from (*answer.served_verdict(served), "", words.inputs(served.plan))
     yield from (f"engine: {served.engine.name}", f"?{encode(served.plan.scenario)}", "")
-    for what, value, kind in rows:
-        yield f"{what:<{wide[0]}}  {value:>{wide[1]}}  {kind}"
+    yield from words.columns([row[:3] for row in report.rows(served)], right=(1,))
 
 
 def _log_lines(notes, compared):

@@ -1,48 +1,51 @@
-"""The plan over HTTP, beside the pages: the page's link with /api/plan in front is the same plan.
+"""Plans and comparisons over HTTP, beside the pages: a page's link with /api in front is the same.
 
 GET /api/plan?<the link's query>, or POST /api/plan with a JSON object of the same names, answers
-with `report.as_dict`; /api/schema describes both (OpenAPI 3.1). What the page would mend is
-refused here: 400 with every problem named. Nothing is stored and nothing is fetched.
+with `report.as_dict`; GET /api/compare?<…> with `comparison_report.as_dict`. With /<chart>.png or
+.svg behind the path it is a chart as a picture, `card` those of a link's preview. /api/schema
+describes all (OpenAPI 3.1). What the page would mend is refused here: 400 with every problem named.
+Nothing is stored and nothing is fetched.
 """
 
 import asyncio
-from functools import cache
 
-from anyio import CapacityLimiter, to_thread
+from anyio import CapacityLimiter, move_on_after, to_thread
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from planner import __version__, presets, report
-from planner.notation import PREFIX
+from planner import comparison_page, comparison_report, openapi, pictures, report, report_page
+from planner.notation import shorten
 from planner.plan import plan
-from planner.scenario import ALL_NUMBERS, FIND, Scenario
 from planner.serving import serve
-from planner.strict import Read, read_json, read_query
+from planner.strict import Read, read_comparison, read_json, read_query
 
 MAX_BODY = 64_000  # bytes
 BODY_S = 10  # a body must be here by then
-AT_ONCE, WAITING = 2, 64  # plans worked out at once, and in line behind them
-PRESETS = {
-    "model": presets.models,
-    "device": presets.accelerators,
-    "weights": presets.weight_formats,
-    "cache_k": presets.cache_formats,
-    "cache_v": presets.cache_formats,
-    "engine": presets.engines,
-}
+ANSWER_S = 20  # and its answer must be ready, waiting included
+AT_ONCE, WAITING = 2, 64  # answers worked out at once, and in line behind them
+DRAWN = {"plan": (read_query, report_page), "compare": (read_comparison, comparison_page)}
+CARD = "card"
+FORMS = {"png": "image/png", "svg": "image/svg+xml"}
+KEPT = {"cache-control": "public, max-age=3600"}  # a link's picture changes with the version only
 
 
-def routes() -> list[Route]:
-    """The routes, for Streamlit's server or any other Starlette application."""
+def routes(base: str = "") -> list[Route]:
+    """The routes below a base path, for Streamlit's server or any other Starlette application."""
     line = CapacityLimiter(AT_ONCE)
+    at = f"/{base.strip('/')}" if base.strip("/") else ""
 
-    async def planned(request: Request) -> Response:
+    async def answered(work, *given) -> Response:
         if line.statistics().tasks_waiting >= WAITING:
             return _problems(503, ("", "Too many plans are waiting; ask again in a moment."))
-        query = request.scope["query_string"].decode("latin-1")
+        with move_on_after(ANSWER_S):
+            return await to_thread.run_sync(work, *given, limiter=line, abandon_on_cancel=True)
+        return _problems(504, ("", f"The answer was not ready after {ANSWER_S} s."))
+
+    async def planned(request: Request) -> Response:
+        query = _query(request)
         if request.method != "POST":
-            return await to_thread.run_sync(_answer, read_query, query, limiter=line)
+            return await answered(_plan, read_query, query)
         if query:
             return _problems(400, ("", "A plan is asked for by its query or its body, not both."))
         try:
@@ -54,15 +57,28 @@ def routes() -> list[Route]:
             return Response(status_code=400)  # nobody is there to read it
         if body is None:
             return _problems(413, ("", f"A body has at most {MAX_BODY:,} bytes."))
-        return await to_thread.run_sync(_answer, read_json, body, limiter=line)
+        return await answered(_plan, read_json, body)
+
+    async def compared(request: Request) -> Response:
+        return await answered(_compare, _query(request))
+
+    async def drawn(request: Request) -> Response:
+        address = f"{request.url.scheme}://{request.url.netloc}{at}/"
+        return await answered(_draw, request.path_params, _query(request), address)
 
     async def described(request: Request) -> Response:
-        return JSONResponse(schema())
+        return JSONResponse(openapi.schema())
 
     return [
-        Route("/api/plan", planned, methods=["GET", "POST"]),
-        Route("/api/schema", described, methods=["GET"]),
+        Route(f"{at}/api/plan", planned, methods=["GET", "POST"]),
+        Route(f"{at}/api/compare", compared, methods=["GET"]),
+        Route(f"{at}/api/{{of}}/{{chart}}.{{form}}", drawn, methods=["GET"]),
+        Route(f"{at}/api/schema", described, methods=["GET"]),
     ]
+
+
+def _query(request):
+    return request.scope["query_string"].decode("latin-1")
 
 
 async def _body(request):
@@ -75,124 +91,43 @@ async def _body(request):
     return bytes(held)
 
 
-def _answer(reader, text) -> Response:
+def _plan(reader, text) -> Response:
     read: Read = reader(text)
     if read.problems:
         return _problems(400, *read.problems)
     return JSONResponse(report.as_dict(serve(plan(read.scenario))))
 
 
+def _compare(query) -> Response:
+    read = read_comparison(query)
+    if read.problems:
+        return _problems(400, *read.problems)
+    return JSONResponse(comparison_report.as_dict(read.comparison))
+
+
+def _draw(asked, query, address) -> Response:
+    """One chart of a plan or comparison, or its card, as a picture."""
+    of, chart, form = asked["of"], asked["chart"], asked["form"]
+    if of not in DRAWN or form not in FORMS:
+        return _problems(404, ("", "Pictures are /api/plan/… or /api/compare/…, .png or .svg."))
+    reader, page = DRAWN[of]
+    read = reader(query)
+    if read.problems:
+        return _problems(400, *read.problems)
+    title, drawings, origin = page.pictured(read.scenario or read.comparison, address)
+    named = {function.__name__: name for name, (function, _) in drawings.items()}
+    if chart == CARD:
+        spec = pictures.card(title, drawings, origin)
+    elif chart in named:
+        spec = pictures.framed(named[chart], *drawings[named[chart]], origin)
+    else:
+        listed = ", ".join([*named, CARD])
+        text = f"There is no chart “{shorten(chart)}” here; there are {listed}."
+        return _problems(404, ("", text))
+    made = (pictures.svg if form == "svg" else pictures.png)(spec, origin.signed)
+    return Response(made, media_type=FORMS[form], headers=KEPT)
+
+
 def _problems(status, *problems):
     named = [{"parameter": name, "problem": text} for name, text in problems]
     return JSONResponse({"problems": named}, status)
-
-
-# --- OpenAPI --------------------------------------------------------------------------------------
-
-
-@cache
-def schema() -> dict:
-    """The OpenAPI 3.1 description, made of the same limits and presets that are enforced."""
-    inputs = _inputs()
-    refused = {
-        status: {"description": text, "content": _json({"$ref": "#/components/schemas/Problems"})}
-        for status, text in (
-            ("400", "Bad input; every problem is named."),
-            ("408", "The body did not arrive in time."),
-            ("413", "The body is too long."),
-            ("503", "Too many plans are waiting."),
-        )
-    }
-    good = {
-        "200": {
-            "description": "The plan.",
-            "content": _json({"$ref": "#/components/schemas/Report"}),
-        }
-    }
-    query = [
-        {"name": name, "in": "query", "required": False, "schema": each}
-        for name, each in inputs.items()
-    ]
-    body = {"type": "object", "properties": inputs, "additionalProperties": False}
-    return {
-        "openapi": "3.1.0",
-        "info": {
-            "title": "LLM capacity planner",
-            "version": __version__,
-            "description": "Whether a language model fits, and how long a token takes. "
-            "Each parameter left out has its default; limits between parameters, as a model whose "
-            "heads do not divide, are answered with 400 too.",
-        },
-        "paths": {
-            "/api/plan": {
-                "get": {
-                    "operationId": "plan",
-                    "summary": "Plan what a link of the page holds.",
-                    "parameters": query,
-                    "responses": good | {name: refused[name] for name in ("400", "503")},
-                },
-                "post": {
-                    "operationId": "planOfJson",
-                    "summary": "Plan a JSON object of the link's names.",
-                    "requestBody": {"required": True, "content": _json(body)},
-                    "responses": good | refused,
-                },
-            }
-        },
-        "components": {"schemas": {"Report": _report(), "Problems": _problem_list()}},
-    }
-
-
-def _json(held):
-    return {"application/json": {"schema": held}}
-
-
-def _inputs():
-    """What each parameter may be, by name."""
-    found = {"v": {"type": "integer", "const": 1, "description": "The version of the link."}}
-    for name in FIND:
-        known = {"type": "string", "enum": list(PRESETS[name]())}
-        if name == "model":
-            notation = {"type": "string", "pattern": f"^{PREFIX}", "maxLength": 4000}
-            known = {"anyOf": [known, notation]}
-        found[name] = known
-    for name, number in ALL_NUMBERS.items():
-        found[name] = {
-            "type": "integer" if number.whole else "number",
-            "minimum": number.minimum,
-            "maximum": number.maximum,
-            "description": f"{number.label} ({number.unit})",
-        }
-        if getattr(Scenario, name) is not None:
-            found[name]["default"] = getattr(Scenario, name)
-    found["set"] = {"type": "string", "description": "Figures of the engine: fraction:0.95,…"}
-    return found
-
-
-def _report():
-    """Every key of the report with its type and, for a number, what it is and its unit."""
-    served = serve(plan(Scenario(engine="vllm")))
-    said = {each.key: f"{each.label}, {each.unit}, {each.kind}" for each in report.numbers(served)}
-    properties = {}
-    for key, value in report.as_dict(served).items():
-        plain = key.replace("_calibrated_low", "_calibrated").replace(
-            "_calibrated_high", "_calibrated"
-        )
-        kind = {bool: "boolean", str: "string"}.get(type(value), "number")
-        nullable = kind == "number" or key == "fits_calibrated"
-        properties[key] = {"type": [kind, "null"] if nullable else kind}
-        if plain in said:
-            end = {"_low": ", low end of its band", "_high": ", high end of its band"}
-            ends = [text for name, text in end.items() if f"_calibrated{name}" in key]
-            properties[key]["description"] = "".join([said[plain], *ends])
-    return {"type": "object", "properties": properties, "required": list(properties)}
-
-
-def _problem_list():
-    one = {
-        "type": "object",
-        "properties": {"parameter": {"type": "string"}, "problem": {"type": "string"}},
-        "required": ["parameter", "problem"],
-    }
-    listed = {"type": "array", "minItems": 1, "items": one}
-    return {"type": "object", "properties": {"problems": listed}, "required": ["problems"]}

@@ -25,6 +25,7 @@ INK = {False: "#31333F", True: "#FAFAFA"}  # by dark
 MUTED = {False: "#666B75", True: "#A6ABB5"}
 PAPER = {False: "#FFFFFF", True: "#181715"}
 OUTLINE = "#8A8F98"
+HALO = {"strokeWidth": 4, "strokeJoin": "round", "strokeOpacity": 0.7, "aria": False}  # of words
 HEIGHT = 240
 SIDE = {"align": "align", "dx": "shift", "dy": "lift"}
 STEP_PARTS = ["weights", "cache", "compute", "overhead", "prompts"]
@@ -145,7 +146,7 @@ def _words(name, text, dark, lift, **style):
     """Words beside their place, on the side that their data says, with a halo to stay readable."""
     style = {"align": alt.expr("datum.align"), "dx": alt.expr("datum.shift"), "dy": lift, **style}
     base = _named(name).encode(text=text)
-    halo = base.mark_text(stroke=PAPER[dark], strokeWidth=4, opacity=0.7, aria=False, **style)
+    halo = base.mark_text(**HALO, stroke=PAPER[dark], **style)
     return halo, base.mark_text(color=INK[dark], aria=False, **style)
 
 

@@ -131,7 +131,9 @@ def decode(query: str | Mapping[str, Sequence[str]]) -> tuple[Comparison, tuple[
             where = f"{letter}, {each.parameter}" if each.parameter else letter
             notices.append(Notice(where, each.text))
         if len(plain(name)) < len(name):
-            notices.append(Notice(f"{letter}n", f"Cut to {NAME_LENGTH} characters."))
+            notices.append(
+                Notice(f"{letter}n", f"Longer than {NAME_LENGTH} characters; it was cut.")
+            )
         if mistake and mistake not in mistakes.KNOWN:
             text = f"“{shorten(mistake)}” is no known mistake; the scenario is reckoned rightly."
             notices.append(Notice(f"{letter}m", text))
@@ -139,5 +141,5 @@ def decode(query: str | Mapping[str, Sequence[str]]) -> tuple[Comparison, tuple[
         variants.append(Variant(found, plain(name), mistake))
     said = given.get("say", "")
     if len(question.plain(said)) < len(said):
-        notices.append(Notice("say", f"Cut to {SAY_LENGTH} characters."))
+        notices.append(Notice("say", f"Longer than {SAY_LENGTH} characters; it was cut."))
     return Comparison(tuple(variants), question.plain(said)), tuple(notices)

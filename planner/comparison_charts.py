@@ -6,7 +6,18 @@ stands at their line. Bounds and frames are those of the drawings in `planner.di
 
 import altair as alt
 
-from planner.charts import COLOURS, CONTEXT_TICKS, HEIGHT, INK, MUTED, OUTLINE, PAPER, SIDE, TOKENS
+from planner.charts import (
+    COLOURS,
+    CONTEXT_TICKS,
+    HALO,
+    HEIGHT,
+    INK,
+    MUTED,
+    OUTLINE,
+    PAPER,
+    SIDE,
+    TOKENS,
+)
 
 LETTERS = ["A", "B", "C", "D"]
 DASHES = [[1, 0], [7, 4], [10, 3, 2, 3], [2, 3]]
@@ -101,5 +112,5 @@ def _words(name, x, y, dark, **style):
     """Words beside their place, where their data says, with a halo to stay readable."""
     side = {key: alt.expr(f"datum.{of}") for key, of in SIDE.items()}
     base = _named(name).encode(x=x, y=y, text="label:N")
-    halo = base.mark_text(stroke=PAPER[dark], strokeWidth=4, opacity=0.7, aria=False, **side)
+    halo = base.mark_text(**HALO, stroke=PAPER[dark], **side)
     return halo + base.mark_text(color=INK[dark], aria=False, **side, **style)

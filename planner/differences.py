@@ -1,4 +1,4 @@
-"""A comparison worked out: what differs between its scenarios, as tables and drawings."""
+"""A comparison worked out: what differs between its scenarios, in words and as tables."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -6,16 +6,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from planner import answer, mistakes, presets, sweep, words
+from planner import answer, mistakes, presets, words
 from planner.comparison import LETTERS, Comparison, Variant
 from planner.scenario import ADDED, ALL_NUMBERS, LENGTHS, Scenario
 from planner.serving import Served
-from planner.sweep import CONTEXTS, LONGEST, MEMORY_UNITS, SHORTEST, TIME_UNITS, Drawing, axis
-
-FINE = np.geomspace(SHORTEST, LONGEST, 105).round()  # eight an octave
-# A plot is some 400 by 190 px: the width of a sign in its words and their height, as parts of it.
-WIDE, HIGH, SIGN, LINE = 400, 190, 0.0155, 0.08
-SIDES = (("right", -9, -10), ("left", 9, -10), ("right", -9, 15), ("left", 9, 15))
 
 
 class Shown(NamedTuple):
@@ -144,7 +138,9 @@ def _written(scenario, name):
     if name in LENGTHS and not value:
         return "not given"
     if name in ALL_NUMBERS:
-        return f"{value:,} {ALL_NUMBERS[name].unit}"
+        number = ALL_NUMBERS[name]
+        one = number.whole and value == 1
+        return f"{value:,} {number.unit.removesuffix('s') if one else number.unit}"
     return NAMED[name][1](value) if value else "its own"
 
 
@@ -216,184 +212,3 @@ def numbers(all_: list[Shown]) -> pd.DataFrame:
         rows.append((row.name, row.unit, *values, *ratios))
     others = [f"{each.letter} / {all_[0].letter}" for each in all_[1:]]
     return pd.DataFrame(rows, columns=["figure", "unit", *(each.label for each in all_), *others])
-
-
-# --- as drawings ---
-
-
-def memory(all_: list[Shown]) -> Drawing:
-    """A bar each: weights, what the engine keeps for itself, cache, and where its memory ends."""
-    rows, limits, sentences = [], [], []
-    for each in all_:
-        plan, held = each.served.plan, each.served.reserve
-        pieces = [("weights", plan.device_weights_bytes)]
-        limit = plan.memory_usable_bytes
-        if not each.served.ideal:
-            pieces.append(("overhead", held.overhead_bytes))
-            limit = min(limit, held.weights_bytes + held.overhead_bytes + max(held.pool_bytes, 0))
-        pieces.append(("cache", plan.device_cache_bytes))
-        named = " + ".join(
-            f"{words.data(count)} {'for the engine' if part == 'overhead' else part}"
-            for part, count in pieces
-            if count
-        )
-        needed = sum(count for _, count in pieces)
-        sentence = f"{each.label}: {named} = {words.data(needed)} of {words.data(limit)}"
-        sentences.append(sentence)
-        rows += [(each.label, *piece, sentence) for piece in _stacked(pieces, limit)]
-        limits.append((each.label, limit))
-    rows = pd.DataFrame(rows, columns=["variant", "part", "start", "end", "sentence"])
-    # Longer than the longest bar by the room that the words beside it take.
-    most, size, unit = axis(1.2 * rows.end.max(), MEMORY_UNITS)
-    ends = pd.DataFrame(limits, columns=["variant", "at"])
-    ends["label"] = [f"of {words.data(at)}" for at in ends["at"]]
-    ends["beside"] = rows.groupby("variant", sort=False).end.max().to_numpy()
-    return Drawing(
-        {
-            "rows": rows.assign(start=rows.start / size, end=rows.end / size),
-            "limits": ends.assign(at=ends["at"] / size, beside=ends["beside"] / size),
-        },
-        (most, unit),
-        {"variant": "variant", "part": "part", "start": f"from ({unit})", "end": f"to ({unit})"},
-        f"Memory of the fullest device. {'. '.join(sentences)}.",
-    )
-
-
-def _stacked(pieces, limit):
-    """Parts as they lie in a bar with room up to a limit: what fits, what does not, the rest."""
-    rows, start = [], 0.0
-    for part, count in pieces:
-        end = start + count
-        if min(end, limit) > start:
-            rows.append((part, start, min(end, limit)))
-        if end > max(start, limit):
-            rows.append(("does not fit", max(start, limit), end))
-        start = end
-    return rows + ([("free", start, limit)] if start < limit else [])
-
-
-def latency(all_: list[Shown]) -> Drawing:
-    """Time per token over the context, a line each, with its point and where its memory is full."""
-    slowest = max(each.step.value for each in all_)
-    most, size, unit = axis(max(1.05 * sweep.SLOWEST_READING_S, 1.5 * slowest), TIME_UNITS)
-    lines, points, full, sentences = [], [], [], []
-    for each in all_:
-        contexts = np.union1d(CONTEXTS, each.scenario.context)
-        seconds = _steps(each, contexts)
-        load = words.requests(each.scenario.concurrency)
-        said = [
-            f"{each.label}: {n:,.0f} tokens, {load}: {words.duration(s)} a token"
-            for n, s in zip(contexts, seconds, strict=True)
-        ]
-        lines.append(
-            pd.DataFrame(
-                {
-                    "letter": each.letter,
-                    "variant": each.label,
-                    "context": contexts,
-                    "step": seconds / size,
-                    "sentence": said,
-                }
-            )
-        )
-        here = said[int(np.searchsorted(contexts, each.scenario.context))]
-        sentences.append(here)
-        points.append((each.scenario.context, each.step.value / size, here))
-        most_tokens = longest(each)
-        if SHORTEST <= most_tokens < LONGEST:
-            at = float(_steps(each, np.array([most_tokens]))[0])
-            text = f"{each.label}: memory is full at {words.whole(most_tokens)} tokens"
-            full.append((most_tokens, at / size, text))
-    rows, speeds = pd.concat(lines, ignore_index=True), sweep.speeds(most, size)
-    points = pd.DataFrame(points, columns=["context", "step", "sentence"])
-    page = _Words(most, lines, speeds)
-    for each, context, step in zip(all_, points.context, points.step, strict=True):
-        page.write("values", [(context, step)], words.duration(each.step.value))
-    for each, line in zip(all_, lines, strict=True):
-        page.write("ends", _far(line, most), each.letter + " (wrong)" * bool(each.mistake))
-    return Drawing(
-        {
-            "rows": rows,
-            "points": points,
-            "values": page.frame("values"),
-            "ends": page.frame("ends"),
-            "full": pd.DataFrame(full, columns=["context", "step", "sentence"]),
-            "speeds": speeds,
-        },
-        (most, unit),
-        {"variant": "variant", "context": "context (tokens)", "step": f"time per token ({unit})"},
-        f"Time per token over the context. {'. '.join(sentences)}.",
-    )
-
-
-def _steps(each, contexts):
-    swept = mistakes.reckoned(each.scenario, each.variant.mistake, context=contexts)
-    return np.broadcast_to((swept.mixed_s or swept.step_s).value, contexts.shape)
-
-
-def longest(each: Shown) -> float:
-    """The longest context at which the load fits; with an engine to an eighth of an octave."""
-    if each.served.ideal:
-        return float(each.served.plan.max_context_tokens)
-    holds = mistakes.reckoned(each.scenario, each.variant.mistake, context=FINE).fits
-    return float(FINE[holds].max()) if np.any(holds) else 0.0
-
-
-def _far(line, most):
-    """Where a line's name may stand: at its end inside the plot, then further and further in."""
-    inside = line[line.step <= 0.86 * most]
-    return list(zip(inside.context, inside.step, strict=True))[::-1]
-
-
-class _Words:
-    """Places words on the plot of lines so that they stand on no other words and, if at all
-    possible, on no line. Boxes are left, right, bottom, top, in parts of the plot."""
-
-    def __init__(self, most, lines, speeds):
-        self.most, self.rows = most, {"values": [], "ends": []}
-        self.boxes = [
-            (0, len(text) * SIGN, step / most, step / most + LINE)
-            for step, text in zip(speeds.step, speeds.label, strict=True)
-            if text
-        ]
-        dense = np.linspace(0, 1, 400)
-        self.curves = [
-            (dense, np.interp(dense, [sweep.along(n) for n in line.context], line.step / most))
-            for line in lines
-        ]
-
-    def write(self, frame, places, text):
-        """Write a text at the first of the places where there is room for it, on any side."""
-        found = [(*place, text, *side) for place in places for side in SIDES]
-        free = [each for each in found if self._free(self._box(each))]
-        clear = (each for each in free if not self._crossed(self._box(each)))
-        row = next(clear, (free or found)[0])
-        if row[:3] not in [each[:3] for each in self.rows[frame]]:
-            self.rows[frame].append(row)
-            self.boxes.append(self._box(row))
-
-    def frame(self, name):
-        columns = ["context", "step", "label", "align", "shift", "lift"]
-        return pd.DataFrame(self.rows[name], columns=columns)
-
-    def _box(self, row):
-        context, step, text, align, shift, lift = row
-        width, bottom = len(text) * SIGN, step / self.most - (lift + 6) / HIGH
-        left = sweep.along(context) + shift / WIDE - (width if align == "right" else 0)
-        return (left, left + width, bottom, bottom + LINE)
-
-    def _free(self, box):
-        left, right, bottom, top = box
-        inside = left >= 0 and right <= 1 and bottom >= 0 and top <= 1
-        return inside and not any(
-            left < other[1] and other[0] < right and bottom < other[3] and other[2] < top
-            for other in self.boxes
-        )
-
-    def _crossed(self, box):
-        left, right, bottom, top = box
-        for x, y in self.curves:
-            under = y[(x >= left) & (x <= right)]
-            if len(under) and under.min() < top and under.max() > bottom:
-                return True
-        return False

@@ -27,6 +27,7 @@ from planner.serving import (
 
 REPORT_VERSION = 1
 WHOLE = ("bytes", "tokens", "requests", "devices", "FLOP")  # units written without a point
+COLUMNS = ("key", "what", "value", "unit", "kind", "low", "high", "source")
 RUNS = "=+-@\t\r\n|%"  # first signs of a cell that a spreadsheet may take for a formula
 
 
@@ -250,22 +251,31 @@ def _plain(value, unit):
 
 def as_csv(served: Served) -> str:
     """Every input and number, a row each: key, what, value, unit, kind, low, high, source."""
+    return as_table(
+        ("key", "what", "value", "unit", "kind", "low", "high", "source"), cells(served)
+    )
+
+
+def as_table(header, rows) -> str:
+    """Rows of cells as CSV under their header."""
     out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow(("key", "what", "value", "unit", "kind", "low", "high", "source"))
+    csv.writer(out, lineterminator="\n").writerows([header, *rows])
+    return out.getvalue()
+
+
+def cells(served: Served):
+    """The rows of the CSV, safe to open in a spreadsheet."""
     for key, value in {"app_version": __version__, "link": encode(served.plan.scenario)}.items():
-        table.writerow((key, "", cell(value), "", "", "", "", ""))
+        yield (key, "", cell(value), "", "", "", "", "")
     for field in fields(Scenario):
         value = getattr(served.plan.scenario, field.name)
         if isinstance(value, str):
-            table.writerow((field.name, "input", cell(value), "", "given", "", "", ""))
-    table.writerow(("model_name", "", cell(served.plan.model.name), "", "", "", "", ""))
-    table.writerow(("verdict", "", cell(answer.served_verdict(served)[0]), "", "", "", "", ""))
+            yield (field.name, "input", cell(value), "", "given", "", "", "")
+    yield ("model_name", "", cell(served.plan.model.name), "", "", "", "", "")
+    yield ("verdict", "", cell(answer.served_verdict(served)[0]), "", "", "", "", "")
     for each in numbers(served):
         value, low, high = (_number(each, name) for name in ("value", "low", "high"))
-        row = (each.key, each.label, value, each.unit, each.kind, low, high, cell(each.source))
-        table.writerow(row)
-    return out.getvalue()
+        yield (each.key, each.label, value, each.unit, each.kind, low, high, cell(each.source))
 
 
 def _number(each, name):
@@ -341,13 +351,12 @@ def as_markdown(served: Served, address: str = "") -> str:
         "",
         "| what | value | kind | source |",
         "|---|--:|---|---|",
-        *(f"| {' | '.join(map(_marked, row))} |" for row in rows(served)),
+        *(f"| {' | '.join(map(marked, row))} |" for row in rows(served)),
         "",
         "## The arithmetic",
         "",
         *(
-            f"- **{each.title}** = {_marked(each.symbols)}  \n  `{each.numbers}` = "
-            f"**{each.result}**"
+            f"- **{each.title}** = {marked(each.symbols)}  \n  `{each.numbers}` = **{each.result}**"
             for each in equations(served)
         ),
         "",
@@ -360,6 +369,6 @@ def as_markdown(served: Served, address: str = "") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _marked(words_: str) -> str:
+def marked(words_: str) -> str:
     """The project's own words in Markdown, where an underscore or a bar is nothing but itself."""
     return re.sub(r"([\\`*_|<>\[\]])", r"\\\1", words_)

@@ -1,22 +1,19 @@
-"""A plan as one HTML page with its charts in it, and the charts as SVG and PNG.
+"""A plan's charts, and the plan as one HTML page with these in it.
 
 The page loads nothing and runs nothing: charts are pictures, so it opens without a network and
-prints as it looks. Drawing them takes vl-convert, which is imported when first needed.
+prints as it looks.
 """
 
 import base64
-import io
-import json
 import re
-import zipfile
 from html import escape
 
-from planner import __version__, answer, bars, charts, report, sweep, words
-from planner.scenario import encode
-from planner.serving import Served
+from planner import __version__, answer, bars, charts, pictures, report, sweep, words
+from planner.pictures import Origin
+from planner.plan import plan
+from planner.scenario import Scenario, encode
+from planner.serving import Served, serve
 
-SCALE = 2  # pixels of a PNG for each of a chart, for screens and slides
-WIDTH = 460
 STYLE = """
 :root { color-scheme: light }
 body { font: 15px/1.45 system-ui, sans-serif; color: #31333f; margin: 2rem auto; max-width: 62rem;
@@ -26,9 +23,10 @@ table { border-collapse: collapse; width: 100%; font-size: .85rem }
 th, td { text-align: left; vertical-align: top; padding: .2rem .6rem .2rem 0;
   border-bottom: 1px solid #ddd; overflow-wrap: anywhere }
 td:nth-child(2) { white-space: nowrap }
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(22rem, 1fr)); gap: 1rem }
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(22rem, 1fr)); gap: 1rem;
+  margin-top: 1.2rem }
 figure { margin: 0; break-inside: avoid } figcaption { font-weight: 600 } img { max-width: 100% }
-code { overflow-wrap: anywhere } footer { margin: 2rem 0; font-size: .85rem }
+a, code { overflow-wrap: anywhere } footer { margin: 2rem 0; font-size: .85rem }
 @media print { body { margin: 0; max-width: none; font-size: 11px } tr { break-inside: avoid }
   .charts { grid-template-columns: 1fr 1fr } @page { margin: 1.5cm } }
 """
@@ -61,79 +59,35 @@ def drawings(served: Served) -> dict:
     return found
 
 
-def specification(chart, drawing) -> dict:
-    """One chart with its data in it, as Vega-Lite; on paper, so light."""
-    spec = charts.prepared(chart, *drawing.bounds, False)
-    frames = {
-        name: json.loads(frame.to_json(orient="records")) for name, frame in drawing.frames.items()
-    }
-    return {**spec, "width": WIDTH, "datasets": {**spec.get("datasets", {}), **frames}}
+def origin(served: Served, address: str = "") -> Origin:
+    """What pictures of a plan say of it: its inputs, and its link."""
+    said = f"{words.inputs(served.plan)} · {served.engine.name}"
+    return Origin(said, f"{address}?{encode(served.plan.scenario)}")
 
 
-def svg(chart, drawing) -> str:
-    """One chart as SVG."""
-    import vl_convert
-
-    return vl_convert.vegalite_to_svg(specification(chart, drawing), allowed_base_urls=[])
-
-
-def png(chart, drawing) -> bytes:
-    """One chart as PNG, on white."""
-    import vl_convert
-
-    spec = {**specification(chart, drawing), "background": "white"}
-    return vl_convert.vegalite_to_png(spec, scale=SCALE, allowed_base_urls=[])
-
-
-def pictures(served: Served) -> bytes:
-    """A ZIP file with every chart as SVG and as PNG, and the link they were drawn from."""
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("link.txt", f"?{encode(served.plan.scenario)}\nversion {__version__}\n")
-        for chart, drawing in drawings(served).values():
-            archive.writestr(f"{chart.__name__}.svg", svg(chart, drawing))
-            archive.writestr(f"{chart.__name__}.png", png(chart, drawing))
-    return held.getvalue()
+def pictured(scenario: Scenario, address: str) -> tuple[str, dict, Origin]:
+    """The verdict on a scenario, its charts, and what pictures of them say of it."""
+    served = serve(plan(scenario))
+    return answer.served_verdict(served)[0], drawings(served), origin(served, address)
 
 
 def as_html(served: Served, address: str = "") -> str:
     """The plan as one HTML page. address: where the app is, to make the link a whole one."""
-    plan = served.plan
     verdict, detail = answer.served_verdict(served)
-    link = f"{address}?{encode(plan.scenario)}"
-    whole = address.startswith(("http://", "https://"))
-    link = (
-        f'<a href="{escape(link)}">{escape(link)}</a>' if whole else f"<code>{escape(link)}</code>"
-    )
-    figures = "\n".join(_figure(title, *drawn) for title, drawn in drawings(served).items())
-    lines = "\n".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in report.rows(served))
+    figures = "\n".join(figure(title, *drawn) for title, drawn in drawings(served).items())
     steps = "\n".join(
         f"<li><b>{escape(each.title)}</b> = {escape(each.symbols)}<br><code>{escape(each.numbers)}"
         f"</code> = <b>{escape(each.result)}</b></li>"
         for each in report.equations(served)
     )
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy"
- content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
-<title>{escape(verdict)}</title>
-<style>{STYLE}</style>
-</head>
-<body>
-<h1>{escape(verdict)}</h1>
+    body = f"""<h1>{escape(verdict)}</h1>
 <p>{escape(detail)}</p>
-<p>{escape(words.inputs(plan))} · engine: {escape(served.engine.name)}</p>
+<p>{escape(words.inputs(served.plan))} · engine: {escape(served.engine.name)}</p>
 <div class="charts">
 {figures}
 </div>
 <h2>The numbers</h2>
-<table>
-<tr><th>what</th><th>value</th><th>kind</th><th>source</th></tr>
-{lines}
-</table>
+{table(["what", "value", "kind", "source"], report.rows(served))}
 <h2>The arithmetic</h2>
 <ul>
 {steps}
@@ -141,23 +95,52 @@ def as_html(served: Served, address: str = "") -> str:
 <h2>What this leaves out</h2>
 <ul>
 {_items(report.left_out(served))}
-</ul>
+</ul>"""
+    return shell(verdict, body, linked(f"{address}?{encode(served.plan.scenario)}"))
+
+
+def shell(title: str, body: str, link: str) -> str:
+    """A whole page: its head, its body, and at its end its link and the version."""
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
+<title>{escape(title)}</title>
+<style>{STYLE}</style>
+</head>
+<body>
+{body}
 <footer>{link}<br>LLM capacity planner {__version__}, report {report.REPORT_VERSION}.</footer>
 </body>
 </html>
 """
 
 
-def _figure(title, chart, drawing):
-    picture = base64.b64encode(svg(chart, drawing).encode()).decode()
+def linked(address: str) -> str:
+    """An address as a link, where it is one of the web; else as it stands."""
+    text = escape(address)
+    whole = address.startswith(("http://", "https://"))
+    return f'<a href="{text}">{text}</a>' if whole else f"<code>{text}</code>"
+
+
+def table(header, rows) -> str:
+    """Rows of texts under their header."""
+    lines = [("th", header), *(("td", row) for row in rows)]
+    cells = ("".join(f"<{tag}>{escape(text)}</{tag}>" for text in row) for tag, row in lines)
+    return "\n".join(["<table>", *(f"<tr>{row}</tr>" for row in cells), "</table>"])
+
+
+def figure(title: str, chart, drawing) -> str:
+    """One chart as a picture in the page."""
+    drawn = pictures.svg(pictures.specification(chart, drawing))
+    held = base64.b64encode(drawn.encode()).decode()
     return (
         f"<figure><figcaption>{escape(title)}</figcaption>"
-        f'<img src="data:image/svg+xml;base64,{picture}" alt="{escape(drawing.alt)}"></figure>'
+        f'<img src="data:image/svg+xml;base64,{held}" alt="{escape(drawing.alt)}"></figure>'
     )
-
-
-def _cell(text):
-    return f"<td>{escape(text)}</td>"
 
 
 def _items(listed):

@@ -10,27 +10,34 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import parse_qs
 
-from planner import question
+from planner import comparison, question
+from planner.comparison import LETTERS, Comparison
 from planner.link import Notice
 from planner.notation import shorten
 from planner.scenario import Scenario, decode
 
 PAGE_ONLY = ("present", "embed", "embed_options")  # how a page looks, not what it plans
 MAX_QUERY = 16_000  # characters; a model's notation has at most 4,000
+MAX_COMPARISON = 64_000  # characters; four plans, percent-encoded
 MAX_FIELDS = 100
 # What a notice says was used instead. What people wrote stands between “ and ”, so never in here.
 INSTEAD = re.compile(
     r"; [^“”]* (is|are) used instead\.$|; it was read as [^“”]*\.$|; the first, .* is used\.$"
+    r"|; it was cut\.$|; the scenario is reckoned rightly\.$"
     r"| Used instead: [^“”]*\.$",
     re.DOTALL,
 )
 
 
 class Read(NamedTuple):
-    """A scenario, or None and every problem: the parameter's name (may be “”) and a sentence."""
+    """A scenario, or a comparison where one is read, or None and every problem.
+
+    problems: the parameter's name, which may be “”, and a sentence.
+    """
 
     scenario: Scenario | None
     problems: tuple[tuple[str, str], ...]
+    comparison: Comparison | None = None
 
     def lines(self) -> list[str]:
         """The problems, a line each."""
@@ -50,16 +57,40 @@ def read_link(text: str, **instead: str) -> Read:
 
 def read_query(query: str, **instead: str) -> Read:
     """Read the text after a question mark; `instead` replaces values of it. Never raises."""
-    if len(query) > MAX_QUERY:
-        return _refused(f"A link has at most {MAX_QUERY:,} characters; this has {len(query):,}.")
+    values, wrong = _values(query, MAX_QUERY)
+    return _read({**values, **{name: [value] for name, value in instead.items()}}, wrong)
+
+
+def is_comparison(query: str) -> bool:
+    """Whether a query is that of a comparison."""
+    names = {part.partition("=")[0] for part in query.split("&")}
+    return not names.isdisjoint(LETTERS)
+
+
+def read_comparison(query: str) -> Read:
+    """Read a comparison from the text after a question mark. Never raises."""
+    values, wrong = _values(query, MAX_COMPARISON)
+    own, _ = question.split(values, PAGE_ONLY)
+    own |= {"say": values["say"]} if "say" in values else {}
+    found, notices = comparison.decode(own)
+    if not (found.variants or wrong):
+        wrong = [Notice("", "Nothing is compared here.")]
+    problems = _named([*wrong, *notices])
+    return Read(None, problems, None if problems else found)
+
+
+def _values(query, most):
+    """A query's values by name, and what is wrong with its form; then there are no values."""
+    if len(query) > most:
+        text = f"A link has at most {most:,} characters; this has {len(query):,}."
+        return {}, [Notice("", text)]
     try:
         values = parse_qs(query, keep_blank_values=True, max_num_fields=MAX_FIELDS)
     except ValueError:
-        return _refused(f"A link has at most {MAX_FIELDS} parameters.")
+        return {}, [Notice("", f"A link has at most {MAX_FIELDS} parameters.")]
     unnamed = [part for part in query.split("&") if part and "=" not in part]
     wrong = [Notice("", f"“{shorten(part)}” is not name=value.") for part in unnamed]
-    values = {name: held for name, held in values.items() if name not in unnamed}
-    return _read({**values, **{name: [value] for name, value in instead.items()}}, wrong)
+    return {name: held for name, held in values.items() if name not in unnamed}, wrong
 
 
 class _Pairs(list):
@@ -94,8 +125,12 @@ def read_json(text: str | bytes) -> Read:
 def _read(values: Mapping[str, Sequence[str]], wrong: list[Notice]) -> Read:
     own, _ = question.split(values, PAGE_ONLY)
     scenario, notices = decode(own)
-    problems = tuple((each.parameter, problem(each.text)) for each in (*wrong, *notices))
+    problems = _named([*wrong, *notices])
     return Read(None if problems else scenario, problems)
+
+
+def _named(notices):
+    return tuple((each.parameter, problem(each.text)) for each in notices)
 
 
 def _refused(text):

@@ -153,8 +153,20 @@ def model_sentence(model) -> str:
     )
 
 
+def columns(rows, right=()):
+    """Rows of texts as lines in columns; those numbered in `right` stand to the right."""
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [
+            f"{text:{'>' if place in right else '<'}{wide[place]}}"
+            for place, text in enumerate(row)
+        ]
+        yield "  ".join(cells).rstrip()
+
+
 def as_text(words: str) -> str:
     """A text from outside as Markdown that shows it as it stands: no links, pictures or HTML."""
     # Bare addresses become links even with every sign escaped; a joiner of no width prevents it.
     apart = re.sub(r"(https?:|ftp:|www|@)", "\\1\u2060", words, flags=re.IGNORECASE)
-    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", apart)
+    escaped = re.sub(r"([!#$&(-+\-:<-@\[-`{-~])", r"\\\1", apart)
+    return re.sub(r"^(\s*\d+)\.", r"\1\\.", escaped)  # no list begins here

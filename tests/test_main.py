@@ -2,16 +2,19 @@
 
 import io
 import json
+import re
 import subprocess
 import sys
 
 import pytest
 
-from planner import Scenario, __version__, plan, presets
+from planner import Scenario, __version__, comparison_report, plan, presets
 from planner.__main__ import main
 from planner.serving import serve
 from planner.strict import read_json, read_link
 from tests.browser import ROOT
+from tests.test_comparison import BAD_LINKS as BAD_COMPARISONS
+from tests.test_comparison import LESSON, LESSON_LINK
 from tests.test_scenario import BAD_LINKS
 
 CONFIG = ROOT / "tests" / "data" / "configs"
@@ -109,6 +112,32 @@ def test_markdown_csv_and_commands(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["--nonsense"])
     assert ended.value.code == 2
+
+
+def test_a_comparison_is_read_from_its_link(capsys):
+    link = f"http://localhost:8501/compare?{LESSON_LINK}&embed=true"
+    status, out, err = ran(capsys, link)
+    assert (status, err) == (1, "")
+    assert out.startswith("B fits, A does not.\nsame model, GQA off\n")
+    assert "A: GQA off. Does not fit: 2.72 GB too much." in out
+    assert f"?{LESSON_LINK}" in out
+    assert json.loads(ran(capsys, link, "--json")[1]) == comparison_report.as_dict(LESSON)
+    assert ran(capsys, link, "--markdown")[1] == comparison_report.as_markdown(LESSON)
+    assert ran(capsys, link, "--csv")[1] == comparison_report.as_csv(LESSON)
+    assert ran(capsys, link, "--command")[1].count("vllm serve") == 2
+    # One that is wrong on purpose neither has a command nor a say in what fits.
+    wrong = "a=&b=&bm=no-gqa"
+    assert ran(capsys, wrong)[0] == 0
+    assert ran(capsys, wrong, "--command")[1].count("vllm serve") == 1
+    assert ran(capsys, link, "--config", str(CONFIG / "config.json"))[0] == 2
+
+
+@pytest.mark.parametrize("query", [query for query, _, _ in BAD_COMPARISONS if query[0] in "ab"])
+def test_a_bad_comparison_is_named_and_nothing_else_is_printed(capsys, query):
+    status, out, err = ran(capsys, query)
+    assert (status, out) == (2, "")
+    assert err.strip()
+    assert not re.search("used instead|it was cut|reckoned rightly", err)
 
 
 def test_as_a_program_without_the_upper_floors():

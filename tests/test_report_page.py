@@ -1,14 +1,12 @@
 """The HTML report: whole, offline, with its charts; and texts from outside in it."""
 
-import io
 import re
-import zipfile
 from html import escape
 from html.parser import HTMLParser
 
 import pytest
 
-from planner import Scenario, __version__, encode, plan, report_page
+from planner import Scenario, __version__, encode, pictures, plan, report_page
 from planner.serving import serve
 from tests.browser import ROOT
 from tests.test_report import NAMES, named, served
@@ -55,17 +53,7 @@ def test_a_name_from_outside_is_text_on_the_page_and_in_its_charts(name):
     assert "href" not in page
     assert "<script" not in page
     for chart, drawing in report_page.drawings(own).values():
-        assert "<script" not in report_page.svg(chart, drawing)
-
-
-def test_charts_as_pictures_with_their_link():
-    own = served(engine="vllm")
-    with zipfile.ZipFile(io.BytesIO(report_page.pictures(own))) as archive:
-        names = archive.namelist()
-        assert archive.read("link.txt").decode().startswith(f"?{encode(own.plan.scenario)}")
-        assert archive.read("engine_step.svg").startswith(b"<svg")
-        assert archive.read("engine_step.png").startswith(b"\x89PNG")
-    assert len(names) == 1 + 2 * PICTURES["vllm"]
+        assert "<script" not in pictures.svg(pictures.specification(chart, drawing))
 
 
 def test_the_readmes_python_runs(capsys):

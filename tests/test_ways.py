@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
@@ -18,11 +20,26 @@ from hypothesis import strategies as st
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from planner import Scenario, api, decode, encode, plan, report, words
+from planner import (
+    Scenario,
+    api,
+    comparison_report,
+    decode,
+    encode,
+    pictures,
+    plan,
+    report,
+    report_page,
+    words,
+)
 from planner.__main__ import main
+from planner.comparison import decode as decode_comparison
+from planner.comparison import encode as encode_comparison
 from planner.scenario import as_link
 from planner.serving import serve
 from tests.browser import ROOT
+from tests.test_comparison import BAD_LINKS as BAD_COMPARISONS
+from tests.test_comparison import comparisons as some_comparisons
 from tests.test_page import figures, opened
 from tests.test_plan import scenarios
 from tests.test_scenario import BAD_LINKS
@@ -70,6 +87,20 @@ def test_a_thousand_scenarios_come_out_the_same_whichever_way(client, scenario, 
         assert client.post("/api/plan", json=as_json(scenario)).json() == found
 
 
+@settings(max_examples=50, deadline=None)
+@given(some_comparisons.filter(lambda each: each.variants), st.sampled_from(["GET", "terminal"]))
+def test_comparisons_come_out_the_same_whichever_way(client, comparison, way):
+    found, query = comparison_report.as_dict(comparison), encode_comparison(comparison)
+    if way == "GET":
+        assert client.get(f"/api/compare?{query}").json() == found
+    else:
+        out = StringIO()
+        with redirect_stdout(out):
+            status = main([f"http://localhost:8501/compare?{query}", "--json"])
+        assert json.loads(out.getvalue()) == found
+        assert status == (0 if found["fits"] else 1)
+
+
 @pytest.mark.parametrize("scenario", SOME, ids=lambda scenario: scenario.model[:12])
 def test_the_running_app_the_program_and_the_page_agree(app, scenario):
     found, query = of(scenario), encode(scenario)
@@ -101,6 +132,57 @@ def test_bad_input_is_refused_with_every_problem_named(client, query):
     assert len(problems) >= len(notices) >= 1
     assert {each.parameter for each in notices} <= {each["parameter"] for each in problems}
     assert not any("used instead" in each["problem"] for each in problems)
+
+
+@pytest.mark.parametrize("query", ["", *[query for query, _, _ in BAD_COMPARISONS]])
+def test_a_bad_comparison_is_refused_with_every_problem_named(client, query):
+    for path in ("compare", "compare/card.png"):
+        answered = client.get(f"/api/{path}?{query}")
+        assert answered.status_code == 400
+        named = {each["parameter"] for each in answered.json()["problems"]}
+        assert {each.parameter for each in decode_comparison(query)[1]} <= named
+
+
+def without_clips(svg):
+    """An SVG without the names of its clips, which are counted up from one to the next."""
+    return re.sub(r"clip\d+", "clip", svg)
+
+
+def test_charts_are_pictures_over_http(client):
+    query = encode(SOME[2])
+    _, drawings, origin = report_page.pictured(SOME[2], "http://testserver/")
+    for title, (chart, drawing) in drawings.items():
+        answered = client.get(f"/api/plan/{chart.__name__}.svg?{query}")
+        assert answered.headers["content-type"] == "image/svg+xml"
+        spec = pictures.framed(title, chart, drawing, origin)
+        assert without_clips(answered.text) == without_clips(pictures.svg(spec, origin.signed))
+    assert client.get(f"/api/plan/card.png?{query}").content.startswith(b"\x89PNG")
+    assert client.get("/api/compare/overlaid_memory.png?a=").content.startswith(b"\x89PNG")
+    for path, status in (
+        ("plan/memory.png", 404),  # with an engine the chart of memory is another
+        ("plan/memory.gif", 404),
+        ("plans/card.png", 404),
+        ("compare/card.png", 400),
+    ):
+        answered = client.get(f"/api/{path}?{query}")
+        assert answered.status_code == status, path
+        assert answered.json()["problems"]
+    assert client.get("/api/plan/card.png?context=1").status_code == 400
+
+
+def test_an_answer_that_takes_too_long_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(api, "ANSWER_S", 0.05)
+    monkeypatch.setattr(api, "serve", lambda found: time.sleep(0.5) or serve(found))
+    with TestClient(Starlette(routes=api.routes())) as client:
+        answered = client.get("/api/plan")
+    assert answered.status_code == 504
+    assert answered.json()["problems"]
+
+
+def test_below_a_base_path():
+    with TestClient(Starlette(routes=api.routes("/planner/"))) as client:
+        assert client.get("/planner/api/plan").json() == of(Scenario())
+        assert client.get("/api/plan").status_code == 404
 
 
 def test_a_body_is_bounded_and_must_be_an_object(client):

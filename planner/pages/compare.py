@@ -4,9 +4,9 @@ from html import escape
 
 import streamlit as st
 
-from planner import comparison_charts, differences, mistakes, presets, question
+from planner import comparison_page, differences, mistakes, presets, question
 from planner.comparison import LETTERS, NAME_LENGTH, SAY_LENGTH, Comparison, Variant, encode
-from planner.pages import controls, pinned, screen
+from planner.pages import controls, pinned, screen, take_along
 
 TABLE = """<style>
 .compared { border-collapse: collapse; width: 100%; font-size: 0.875rem }
@@ -107,12 +107,7 @@ def results(found: Comparison):
     st.html(f"<small>For all: {escape(differences.alike(all_))}</small>")
     st.markdown("**What comes of it**")
     table(differences.figures(all_))
-    bars, lines = differences.memory(all_), differences.latency(all_)
-    full = ", ✕ where memory is full" if len(lines.frames["full"]) else ""
-    drawings = {
-        "Memory of the fullest device": (comparison_charts.overlaid_memory, bars),
-        f"Time per token{full}": (comparison_charts.overlaid_latency, lines),
-    }
+    drawings = comparison_page.drawings(all_)
     controls.show_drawings(drawings, lambda spec, *_: spec)
     with controls.folded("mistakes", "Why does another calculator say otherwise?") as open_:
         if open_:
@@ -126,6 +121,9 @@ def results(found: Comparison):
                 st.markdown(f"**{title}**")
                 st.dataframe(drawing.table(), hide_index=True, key=f"table-{chart.__name__}")
                 download(drawing.table(), chart.__name__)
+    with controls.folded("take-along", "Take it along") as open_:
+        if open_:
+            take_along.show_comparison(found, drawings)
 
 
 def wrong(found: Comparison):

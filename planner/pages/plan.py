@@ -96,7 +96,7 @@ with controls.folded("numbers", "The numbers") as open_:
 
 with controls.folded("take-along", "Take it along") as open_:
     if open_ and asked.answered(st):
-        take_along.show(served)
+        take_along.show(served, drawings)
 
 with controls.folded("left-out", "What this leaves out") as open_:
     if open_:

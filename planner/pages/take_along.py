@@ -1,41 +1,90 @@
-"""The plan to take along: reports, pictures of the charts, start commands, ways to call it."""
+"""A plan or comparison to take along: reports, pictures, start commands, ways to call it."""
 
 import json
 import shlex
 
 import streamlit as st
 
-from planner import commands, report, report_page
+from planner import (
+    commands,
+    comparison_page,
+    comparison_report,
+    pictures,
+    report,
+    report_page,
+)
+from planner.comparison import Comparison
+from planner.comparison import encode as encode_comparison
 from planner.pages import screen
+from planner.pages.component import component
 from planner.scenario import encode
 from planner.serving import Served
 
+_images = component("copy_image")
+FORMS = {
+    "html": ("Web page", "html", "text/html"),
+    "markdown": ("Markdown", "md", "text/markdown"),
+    "csv": ("CSV", "csv", "text/csv"),
+    "json": ("JSON", "json", "application/json"),
+    "charts": ("Charts, SVG and PNG", "charts.zip", "application/zip"),
+}
 
-def show(served: Served):
+
+def show(served: Served, drawings: dict):
     """Downloads of the plan, and the commands that start it. What takes long is made on a click."""
     at = screen.address()
-    files = (
-        ("Web page", "plan.html", "text/html", lambda: report_page.as_html(served, at)),
-        ("Markdown", "plan.md", "text/markdown", lambda: report.as_markdown(served, at)),
-        ("CSV", "plan.csv", "text/csv", lambda: report.as_csv(served)),
-        ("JSON", "plan.json", "application/json", lambda: _json(served)),
-        (
-            "Charts, SVG and PNG",
-            "charts.zip",
-            "application/zip",
-            lambda: report_page.pictures(served),
-        ),
+    _downloads(
+        "plan",
+        html=lambda: report_page.as_html(served, at),
+        markdown=lambda: report.as_markdown(served, at),
+        csv=lambda: report.as_csv(served),
+        json=lambda: _json(report.as_dict(served)),
+        charts=lambda: pictures.archive(drawings, report_page.origin(served, at)),
     )
-    with st.container(horizontal=True):
-        for label, name, mime, made in files:
-            st.download_button(
-                label, made, file_name=name, mime=mime, key=f"take-{name}", on_click="ignore"
-            )
+    query = encode(served.plan.scenario)
+    _copy("plan", drawings, query)
     for each in commands.of(served):
         st.code(each.script(), language="bash", wrap_lines=True)
-    query = encode(served.plan.scenario)
-    over_http = f"{at.rstrip('/')}/api/plan?{query}"
-    st.markdown("The same plan in a terminal, and over HTTP from this server:")
+    _elsewhere("plan", f"{at.rstrip('/')}/api/plan?{query}", query)
+
+
+def show_comparison(found: Comparison, drawings: dict):
+    """Downloads of the comparison, and the same from elsewhere."""
+    at, query = screen.address(), encode_comparison(found)
+    _downloads(
+        "comparison",
+        html=lambda: comparison_page.as_html(found, at),
+        markdown=lambda: comparison_report.as_markdown(found, at),
+        csv=lambda: comparison_report.as_csv(found),
+        json=lambda: _json(comparison_report.as_dict(found)),
+        charts=lambda: pictures.archive(drawings, comparison_page.origin(found, at)),
+    )
+    _copy("compare", drawings, query)
+    _elsewhere("comparison", f"{at.rpartition('/')[0]}/api/compare?{query}", query)
+
+
+def _downloads(name, **made):
+    """A button for each form, which makes its file when it is pressed."""
+    with st.container(horizontal=True):
+        for form, (label, ending, mime) in FORMS.items():
+            st.download_button(
+                label,
+                made[form],
+                file_name=f"{name}.{ending}",
+                mime=mime,
+                key=f"take-{name}-{form}",
+                on_click="ignore",
+            )
+
+
+def _copy(of, drawings, query):
+    """A button for each chart, which puts it into the clipboard."""
+    named = [{"title": title, "name": chart.__name__} for title, (chart, _) in drawings.items()]
+    _images(key="copy-image", data={"of": of, "charts": named, "query": query})
+
+
+def _elsewhere(what, over_http, query):
+    st.markdown(f"The same {what} in a terminal, and over HTTP from this server:")
     st.code(
         f"{shlex.join(['python', '-m', 'planner', query, '--json'])}\n"
         f"{shlex.join(['curl', over_http])}",
@@ -43,5 +92,5 @@ def show(served: Served):
     )
 
 
-def _json(served):
-    return json.dumps(report.as_dict(served), indent=2, allow_nan=False, ensure_ascii=False)
+def _json(held):
+    return json.dumps(held, indent=2, allow_nan=False, ensure_ascii=False)

@@ -1,0 +1,161 @@
+"""What a chat shows of a link: a title, a sentence and a picture, in the head of the page.
+
+Streamlit sends every page as the same empty shell, and whoever reads a link for a preview runs no
+script. So the shell's head is told here what the link holds. A question keeps its answer: its
+preview has neither verdict nor picture.
+"""
+
+from html import escape
+from typing import NamedTuple
+from urllib.parse import parse_qs
+
+from anyio import to_thread
+
+from planner import answer, comparison, differences, question, words
+from planner.comparison import Comparison
+from planner.lesson import words as lesson
+from planner.plan import plan
+from planner.scenario import decode, encode
+from planner.serving import serve
+from planner.strict import MAX_COMPARISON, MAX_FIELDS, PAGE_ONLY
+
+NAME = "LLM capacity planner"
+OTHERS = {
+    "log": "A start-up log of a serving engine, against what the planner predicts of it.",
+    "accuracy": "Predicted against measured: how far the planner's numbers can be trusted.",
+}
+WHAT_IT_IS = "Whether a large language model fits, how long each token takes, and why."
+# A page is asked for as a whole and as it is now: what is sent is not the file that lies there.
+LEFT_OUT = {b"accept-encoding", b"if-none-match", b"if-modified-since", b"range"}
+OF_THE_FILE = {b"content-length", b"etag", b"last-modified"}
+
+
+class Preview(NamedTuple):
+    """title, description: plain texts. picture: where it is, below the app's address, or “”."""
+
+    title: str
+    description: str
+    picture: str = ""
+
+
+def of(page: str, query: str) -> Preview:
+    """The preview of a page, by the last part of its address, and its query. Never raises."""
+    try:
+        given = parse_qs(query, keep_blank_values=True, max_num_fields=MAX_FIELDS)
+    except ValueError:
+        given = {}
+    if len(query) > MAX_COMPARISON:
+        given = {}
+    if page == "":
+        return _plan(given)
+    if page == "compare":
+        return _comparison(given)
+    if page in OTHERS:
+        return Preview(f"{page.capitalize()} · {NAME}", OTHERS[page])
+    entry = lesson.pages()[page]
+    _, asked = question.split(given)
+    say = question.plain(next(iter(asked.get("say", ())), ""))
+    return Preview(f"{entry.title} · {NAME}", say or entry.lead)
+
+
+def _plan(given):
+    own, shared = question.split(given, PAGE_ONLY)
+    if not own and not shared:
+        return Preview(NAME, WHAT_IT_IS, "api/plan/card.png")
+    scenario, _ = decode(own)
+    inputs = plan(scenario)
+    said = f"{words.inputs(inputs)} · {scenario.the_engine.name}"
+    if any(shared.get("ask", ())):
+        say = question.plain(next(iter(shared.get("say", ())), ""))
+        return Preview(f"{say or 'What do you expect?'} · {NAME}", f"Guess first: {said}")
+    verdict, detail = answer.served_verdict(serve(inputs))
+    return Preview(verdict, f"{detail} {said}", f"api/plan/card.png?{encode(scenario)}")
+
+
+def _comparison(given):
+    found, _ = comparison.decode(given)
+    if found == Comparison():
+        return Preview(f"Compare · {NAME}", WHAT_IT_IS)
+    all_ = differences.shown(found)
+    said = [differences.against(all_[0], each) for each in all_[1:]]
+    labels = ", ".join(each.label for each in all_)
+    picture = f"api/compare/card.png?{comparison.encode(found)}"
+    described = " ".join([each for each in (found.say, f"{labels}.", *said) if each])
+    return Preview(differences.headline(all_), described, picture)
+
+
+def pages() -> set[str]:
+    """The last part of every page's address; that of the plan is empty."""
+    return {"", "compare", *OTHERS, *lesson.pages()}
+
+
+def tags(preview: Preview, app: str) -> str:
+    """A preview as elements of a page's head. app: the address of the app, ending in “/”."""
+    named = {"description": preview.description, "twitter:card": "summary"}
+    properties = {
+        "og:type": "website",
+        "og:site_name": NAME,
+        "og:title": preview.title,
+        "og:description": preview.description,
+    }
+    if preview.picture:
+        named["twitter:card"] = "summary_large_image"
+        properties["og:image"] = app + preview.picture
+    lines = [f"<title>{escape(preview.title)}</title>"]
+    lines += [f'<meta name="{key}" content="{escape(text)}">' for key, text in named.items()]
+    lines += [
+        f'<meta property="{key}" content="{escape(text)}">' for key, text in properties.items()
+    ]
+    return "\n".join(lines)
+
+
+class Previews:
+    """ASGI middleware that puts a link's preview into the head of the page it is of."""
+
+    def __init__(self, app):
+        self.app = app
+
+    async def __call__(self, scope, receive, send):
+        before, _, page = scope.get("path", "").rpartition("/")
+        if scope["type"] != "http" or scope["method"] != "GET" or page not in pages():
+            return await self.app(scope, receive, send)
+        headers = dict(scope["headers"])
+        host = headers.get(b"host", b"").decode("latin-1")
+        query = scope["query_string"].decode("latin-1")
+        preview = await to_thread.run_sync(of, page, query)
+        head = tags(preview, f"{scope['scheme']}://{host}{before}/").encode()
+        asked = [each for each in scope["headers"] if each[0] not in LEFT_OUT]
+        await self.app({**scope, "headers": asked}, receive, _with_head(head, send))
+        return None
+
+
+def _with_head(head, send):
+    """A `send` that puts `head` into an HTML page on its way, and lets anything else pass."""
+    start, body = {}, bytearray()
+
+    async def sent(message):
+        if message["type"] == "http.response.start":
+            kind = dict(message["headers"]).get(b"content-type", b"")
+            if message["status"] == 200 and kind.startswith(b"text/html"):
+                start.update(message)
+                return
+        if not start or message["type"] != "http.response.body":
+            await send(message)
+            return
+        body.extend(message.get("body", b""))
+        if message.get("more_body"):
+            return
+        page = _titled(bytes(body), head)
+        kept = [each for each in start["headers"] if each[0] not in OF_THE_FILE]
+        length = (b"content-length", str(len(page)).encode())
+        await send({**start, "headers": [*kept, length]})
+        await send({"type": "http.response.body", "body": page})
+
+    return sent
+
+
+def _titled(page, head):
+    """A page with `head` in place of its title."""
+    before, _, rest = page.partition(b"<title>")
+    _, closed, after = rest.partition(b"</title>")
+    return before + head + after if closed else page

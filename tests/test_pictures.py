@@ -1,0 +1,73 @@
+"""Charts as pictures: what they show, where they are from, and the link that reopens them."""
+
+import io
+import re
+import zipfile
+
+import pytest
+
+from planner import Scenario, __version__, comparison_page, encode, pictures, report_page
+from tests.test_differences import FOUR
+from tests.test_report import NAMES, named
+
+APP = "http://localhost:8501/"
+
+
+def text_of(svg):
+    return " ".join(re.findall(r">([^<>]+)</(?:text|tspan)>", svg))
+
+
+@pytest.mark.parametrize("engine", ["ideal", "vllm"])
+def test_every_chart_has_title_inputs_link_and_version(engine):
+    scenario = Scenario(engine=engine)
+    _, drawings, origin = report_page.pictured(scenario, APP)
+    for title, (chart, drawing) in drawings.items():
+        svg = pictures.svg(pictures.framed(title, chart, drawing, origin))
+        drawn = text_of(svg)
+        assert title in drawn
+        assert "Lesson 7B, GQA · 16 requests × 8,192 tokens" in drawn
+        assert f"{APP}?{encode(scenario)}"[:80].replace("&", "&amp;") in drawn
+        assert __version__ in drawn
+        # The legend stays with its bars, above the small print.
+        assert svg.find(">weights<") < svg.find(f">{APP}")
+
+
+def test_a_link_too_long_to_be_read_is_in_the_file_all_the_same():
+    _, drawings, _ = report_page.pictured(Scenario(), APP)
+    origin = pictures.Origin("inputs", APP + "?" + "x" * 2000)
+    title, drawn = next(iter(drawings.items()))
+    spec = pictures.framed(title, *drawn, origin)
+    svg = pictures.svg(spec, origin.signed)
+    assert "xxx" not in text_of(svg)
+    assert __version__ in text_of(svg)
+    assert f"<desc>{origin.signed}</desc>" in svg
+    png = pictures.png(spec, origin.signed)
+    assert png.startswith(b"\x89PNG\r\n\x1a\n")
+    assert b"tEXtComment\0" + origin.link.encode() in png
+
+
+@pytest.mark.parametrize("subject", [Scenario(), Scenario(engine="sglang"), FOUR])
+def test_a_card_shows_the_verdict_and_two_charts(subject):
+    page = report_page if isinstance(subject, Scenario) else comparison_page
+    title, drawings, origin = page.pictured(subject, APP)
+    svg = pictures.svg(pictures.card(title, drawings, origin))
+    drawn = text_of(svg)
+    assert title in drawn
+    assert all(name in drawn for name in list(drawings)[:2])
+    assert "Memory (GB)" in drawn
+    assert "Time per token (ms)" in drawn
+
+
+def test_all_charts_in_one_file():
+    scenario = Scenario(model=named(NAMES[-1]), engine="vllm")
+    _, drawings, origin = report_page.pictured(scenario, APP)
+    with zipfile.ZipFile(io.BytesIO(pictures.archive(drawings, origin))) as archive:
+        names = archive.namelist()
+        said = archive.read("link.txt").decode()
+        assert f"{APP}?{encode(scenario)}" in said
+        assert __version__ in said
+        svg = archive.read("engine_step.svg").decode()
+        assert svg.startswith("<svg")
+        assert "<script" not in svg
+        assert archive.read("engine_step.png").startswith(b"\x89PNG")
+    assert len(names) == 1 + 2 * len(drawings) == 11
