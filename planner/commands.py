@@ -1,10 +1,8 @@
 """The command that starts an engine as a scenario has it, and what of it the command cannot say.
 
 Every word goes through `shlex.quote`: a model's name is text that anybody may have written.
-Flags: https://docs.vllm.ai/en/stable/configuration/engine_args/,
-https://docs.sglang.io/advanced_features/server_arguments.html,
-https://github.com/NVIDIA/TensorRT-LLM/blob/main/tensorrt_llm/commands/serve.py,
-https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md
+What each flag takes was read in the engines' own parsers: tests/data/flags.csv says where. The
+version they are of is the engine's `flags`, in presets/engines.csv.
 """
 
 import math
@@ -52,8 +50,9 @@ class Command:
         return shlex.join(self.words)
 
     def script(self) -> str:
-        """The engine's name, the notes as comments, the file it needs, and the command."""
-        lines = [f"# {self.engine.name}", *(f"# {note}" for note in self.notes)]
+        """The engine and its flags' version, the notes, the file it needs, and the command."""
+        of = f"{self.engine.name} (flags as of {self.engine.flags})"
+        lines = [f"# {line}" for line in (of, *self.notes)]
         if self.config:
             lines += [f"cat > {CONFIG} <<'EOF'", self.config.rstrip("\n"), "EOF"]
         return "\n".join([*lines, self.text])
@@ -127,7 +126,7 @@ def _checkpoint(scenario, engine):
         return online[stored], ()
     name = presets.weight_format(stored).name
     if any(kind in name for kind in UNREAD.get(engine.id, ())):
-        return None, (f"Weights: it reads no {name}, save by a plugin.",)
+        return None, (f"Weights: as of {engine.flags} it reads no {name}, save by a plugin.",)
     return None, (f"Weights: give a checkpoint that is stored as {name}.",)
 
 

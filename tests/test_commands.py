@@ -1,14 +1,21 @@
-"""Start commands: read back they give the scenario, and no name gets out of its quotes."""
+"""Start commands: read back they give the scenario, and no name gets out of its quotes.
 
+data/flags.csv has what each flag takes, as the engine's own parser has it: int, float, str, flag
+(no value), or the choices. A name without dashes is a key of TensorRT-LLM's configuration file.
+"""
+
+import csv
 import json
 import shlex
 import subprocess
+from itertools import product
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import Scenario, commands, plan, presets
+from planner import Scenario, commands, plan, presets, settings
 from planner.serving import serve
 from tests.test_plan import scenarios
 from tests.test_report import NAMES, named
@@ -29,6 +36,10 @@ FLAGS = {
     ),
 }
 CACHE = {"fp8_e4m3": "fp8", "int8_per_token_head": "int8", "f16": "fp16"}
+ROWS = list(
+    csv.DictReader((Path(__file__).parent / "data/flags.csv").read_text("utf-8").splitlines())
+)
+TYPES = {"int": int, "float": float, "str": str}
 
 
 def flags(text):
@@ -51,6 +62,29 @@ def keys(config):
         else:
             section = f"{name}."
     return found
+
+
+def rows(engine):
+    """The rows of an engine; llama.cpp has one parser for all its backends."""
+    own = "llama.cpp" if engine.startswith("llama.cpp") else engine
+    return [row for row in ROWS if row["engine"] == own]
+
+
+def takes(engine):
+    """What each flag of an engine takes."""
+    return {row["flag"]: row["takes"] for row in rows(engine)}
+
+
+def is_taken(value, by):
+    """Whether a parser that takes so much takes the value."""
+    if by == "flag" or value is True:
+        return by == "flag" and value is True
+    if by not in TYPES:
+        return value in by.split("|")
+    try:
+        return bool(str(TYPES[by](value)))
+    except ValueError:
+        return False
 
 
 def has_values(scenario):
@@ -124,6 +158,50 @@ def test_llama_cpp_read_back_gives_the_scenario(scenario):
     assert (found["--split-mode"] == "none") == (devices == 1)
     stored = presets.weight_format(scenario.weights).name
     assert "GGUF" in stored or "16-bit" in stored or "FP32" in stored or "Weights: " in notes
+
+
+def each_way(id):
+    """Commands of an engine: every format, with and without experts, groups and set figures."""
+    for model, layout, set, weights, cache in product(
+        ("llama-3.1-8b", "mixtral-8x7b"),
+        ({}, {"tp": 2, "pp": 2}, {"dp": 2}, {"dp": 2, "ep": 2}),
+        ("", "block_tokens:64,batched_tokens:4096.5"),
+        presets.weight_formats(),
+        presets.cache_formats(),
+    ):
+        if model.startswith("mixtral") or "ep" not in layout:
+            formats = {"weights": weights, "cache_k": cache, "cache_v": cache}
+            scenario = Scenario(model=model, **layout, **formats, set=set)
+            engine = settings.apply_engine(presets.engine(id), settings.read(set))
+            yield commands.command(scenario, engine)
+
+
+@pytest.mark.parametrize("id", commands.KINDS)
+def test_every_flag_is_one_that_the_engine_takes(id):
+    known, used = takes(id), set()
+    for made in each_way(id):
+        said = {**flags(made.text), **keys(made.config)}
+        assert set(said) <= set(known)
+        for name, value in said.items():
+            assert is_taken(value, known[name]), f"{name} {value}"
+        used |= set(said)
+    assert used == set(known)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['engine']} {row['flag']}")
+def test_what_a_flag_takes_was_read_somewhere(row):
+    assert row["takes"] in (*TYPES, "flag") or "|" in row["takes"]
+    assert row["version"].split()[-1] in row["source"]
+
+
+@pytest.mark.parametrize("id", commands.KINDS)
+def test_a_script_names_the_version_of_its_flags(id):
+    engine = presets.engine(id)
+    script = commands.command(Scenario(), engine).script()
+    assert script.startswith(f"# {engine.name} (flags as of {engine.flags})\n")
+    # Keys of a file come from another parser than flags, and may be of another version.
+    said = {row["version"] for row in rows(id) if row["flag"].startswith("--")}
+    assert said == {engine.flags}
 
 
 @pytest.mark.parametrize(
