@@ -1,10 +1,8 @@
 """The command that starts an engine as a scenario has it, and what of it the command cannot say.
 
 Every word goes through `shlex.quote`: a model's name is text that anybody may have written.
-Flags: https://docs.vllm.ai/en/stable/configuration/engine_args/,
-https://docs.sglang.io/advanced_features/server_arguments.html,
-https://github.com/NVIDIA/TensorRT-LLM/blob/main/tensorrt_llm/commands/serve.py,
-https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md
+What each flag takes was read in the engines' own parsers: tests/data/flags.csv says where. The
+version they are of is the engine's `flags`, in presets/engines.csv.
 """
 
 import math
@@ -21,7 +19,17 @@ SHOWN = ("vllm", "sglang", "tensorrt-llm", "llama.cpp-cuda")  # where the engine
 CONFIG = "planner.yaml"
 GGUF_CACHE = {"fp16": "f16", "q8_0": "q8_0", "q4_1": "q4_1", "q4_0": "q4_0", "iq4_nl": "iq4_nl"}
 PLAIN = ("fp16", "fp32")
+ONLINE = {  # weights that are quantised while a 16-bit checkpoint is loaded
+    "vllm": {"fp8": "fp8_per_tensor", "fp8-block": "fp8_per_block"},
+    "vllm-0.20": {"fp8": "fp8", "fp8-block": "fp8_per_block", "nf4": "bitsandbytes"},
+    "sglang": {"fp8": "fp8"},
+}
+UNREAD = {"vllm": ("GGUF", "bitsandbytes")}  # kinds of checkpoint, by a word of their name
+VLLM_CACHE = {"fp8": "fp8", "int8": "int8_per_token_head", "nvfp4": "nvfp4"}
+SGLANG_CACHE = {"fp8": "fp8_e4m3", "nvfp4": "nvfp4"}
+TENSORRT_CACHE = {"fp8": "fp8", "nvfp4": "nvfp4"}
 MOST_SLOTS = 256  # LLAMA_MAX_SEQ of llama.cpp
+LLAMA_BATCH = 2048  # llama.cpp's own --batch-size; it cuts --ubatch-size down to that
 
 
 @dataclass(frozen=True)
@@ -42,8 +50,9 @@ class Command:
         return shlex.join(self.words)
 
     def script(self) -> str:
-        """The engine's name, the notes as comments, the file it needs, and the command."""
-        lines = [f"# {self.engine.name}", *(f"# {note}" for note in self.notes)]
+        """The engine and its flags' version, the notes, the file it needs, and the command."""
+        of = f"{self.engine.name} (flags as of {self.engine.flags})"
+        lines = [f"# {line}" for line in (of, *self.notes)]
         if self.config:
             lines += [f"cat > {CONFIG} <<'EOF'", self.config.rstrip("\n"), "EOF"]
         return "\n".join([*lines, self.text])
@@ -107,20 +116,29 @@ def _set(scenario, name, value):
     return value if name in settings.read(scenario.set) else None
 
 
-def _checkpoint(scenario, online):
+def _checkpoint(scenario, engine):
     """The value of a flag that quantises while loading, or a note on the files that are needed."""
+    online = ONLINE.get(engine.id, {})
     stored, own = scenario.weights, scenario.the_model.dtype
     if stored == own or (stored in PLAIN and own in PLAIN):
         return None, ()
     if own in PLAIN and stored in online:
         return online[stored], ()
     name = presets.weight_format(stored).name
+    if any(kind in name for kind in UNREAD.get(engine.id, ())):
+        return None, (f"Weights: as of {engine.flags} it reads no {name}, save by a plugin.",)
     return None, (f"Weights: give a checkpoint that is stored as {name}.",)
+
+
+def _caches(scenario):
+    """Formats of keys and values: the keys' for both where latents are stored, and no values."""
+    values = any(group.value_dim for group in scenario.the_model.groups)
+    return scenario.cache_k, scenario.cache_v if values else scenario.cache_k
 
 
 def _one_cache(scenario, known, engine):
     """The cache type of an engine that has one for keys and values; None for 16 bits."""
-    keys, values = scenario.cache_k, scenario.cache_v
+    keys, values = _caches(scenario)
     if keys != values:
         return None, (
             f"Cache: {engine} stores keys and values alike; {keys} and {values} cannot be said.",
@@ -133,9 +151,11 @@ def _one_cache(scenario, known, engine):
 
 
 def _vllm(scenario, engine):
-    stored, more = _checkpoint(scenario, {"fp8": "fp8", "nf4": "bitsandbytes"})
-    cache, notes = _one_cache(scenario, {"fp8": "fp8"}, "vLLM")
+    stored, more = _checkpoint(scenario, engine)
+    cache, notes = _one_cache(scenario, VLLM_CACHE, "vLLM")
     notes += more
+    if cache == VLLM_CACHE["int8"]:
+        notes += ("Cache: vLLM adds a scale of 4 bytes to each key and value of a head.",)
     whole = scenario.ep == scenario.tp * scenario.dp
     if scenario.ep > 1 and not whole:
         notes += (f"Experts: vLLM deals them out over all devices of a stage, not {scenario.ep}.",)
@@ -157,37 +177,46 @@ def _vllm(scenario, engine):
 
 
 def _sglang(scenario, engine):
-    stored, more = _checkpoint(scenario, {"fp8": "fp8"})
-    cache, notes = _one_cache(scenario, {"fp8": "fp8_e4m3"}, "SGLang")
+    stored, more = _checkpoint(scenario, engine)
+    cache, notes = _one_cache(scenario, SGLANG_CACHE, "SGLang")
+    notes += more
     # With experts the groups share them, so a stage's devices are one group; else each is a copy.
     together = scenario.dp > 1 and scenario.the_model.experts > 0
+    groups, step = scenario.dp if together else 1, _step(engine)
+    if together and step:
+        notes += (f"Step: SGLang shares its {step:,} tokens out over the {groups} groups.",)
     flags = {
         "--context-length": scenario.context,
-        "--max-running-requests": scenario.concurrency if together else _per_group(scenario),
+        "--max-running-requests": _per_group(scenario) * groups,  # SGLang rounds a share down
         "--mem-fraction-static": engine.fraction,
-        "--chunked-prefill-size": _step(engine),
+        "--chunked-prefill-size": step,
         "--page-size": _set(scenario, "block_tokens", engine.block_tokens),
         "--kv-cache-dtype": cache,
         "--quantization": stored,
         "--dtype": "float32" if scenario.weights == "fp32" else None,
-        "--tp-size": _more(scenario.tp * scenario.dp if together else scenario.tp),
+        "--tp-size": _more(scenario.tp * groups),
         "--pp-size": _more(scenario.pp),
-        "--dp-size": _more(scenario.dp),
-        "--enable-dp-attention": True if together else None,
+        "--dp-size": _more(scenario.dp // groups),
+        "--attn-dp-size": _more(groups),
         "--ep-size": _more(scenario.ep),
     }
     start = ("python3", "-m", "sglang.launch_server", "--model-path", _name(scenario.the_model))
-    return Command(engine, (*start, *_flags(flags)), notes + more)
+    return Command(engine, (*start, *_flags(flags)), notes)
 
 
 def _tensorrt(scenario, engine):
-    _, more = _checkpoint(scenario, {})
-    cache, notes = _one_cache(scenario, {"fp8": "fp8"}, "TensorRT-LLM")
+    _, more = _checkpoint(scenario, engine)
+    cache, notes = _one_cache(scenario, TENSORRT_CACHE, "TensorRT-LLM")
     notes += more
     together = scenario.dp > 1 and scenario.the_model.experts > 0 and scenario.tp == 1
     if scenario.dp > 1 and not together:
         notes += (f"Data parallel: start {scenario.dp} of these, and share out the requests.",)
-    block = _set(scenario, "block_tokens", engine.block_tokens)
+    # Experts are dealt out over the devices of one command's stage, and no further.
+    devices = scenario.dp if together else scenario.tp
+    ep = math.gcd(scenario.ep, devices)
+    if ep != scenario.ep:
+        notes += (f"Experts: one command deals them out over {ep} devices, not {scenario.ep}.",)
+    block, step = _set(scenario, "block_tokens", engine.block_tokens), _step(engine)
     lines = []
     if cache or block:
         lines = ["kv_cache_config:", f"  free_gpu_memory_fraction: {engine.fraction:g}"]
@@ -198,20 +227,22 @@ def _tensorrt(scenario, engine):
         "--max_seq_len": scenario.context,
         "--max_batch_size": _per_group(scenario),
         "--kv_cache_free_gpu_memory_fraction": engine.fraction,
-        "--max_num_tokens": _step(engine),
-        "--tp_size": _more(scenario.dp if together else scenario.tp),
+        "--max_num_tokens": step,
+        # Without it a prompt that is longer than one step is turned away.
+        "--enable_chunked_prefill": True if step and step < scenario.context else None,
+        "--tp_size": _more(devices),
         "--pp_size": _more(scenario.pp),
-        "--ep_size": _more(scenario.ep),
+        "--ep_size": _more(ep),
         "--extra_llm_api_options": CONFIG if lines else None,
     }
-    start = ("trtllm-serve", _name(scenario.the_model), "--backend", "pytorch")
+    start = ("trtllm-serve", _name(scenario.the_model))
     return Command(engine, (*start, *_flags(flags)), notes, "\n".join(lines))
 
 
 def _llama(scenario, engine):
     flash, requests = engine.id != "llama.cpp-cuda-nofa", _per_group(scenario)
     name = presets.weight_format(scenario.weights).name
-    caches = [GGUF_CACHE.get(each) for each in (scenario.cache_k, scenario.cache_v)]
+    caches, step = [GGUF_CACHE.get(each) for each in _caches(scenario)], _step(engine)
     notes = (
         ()
         if engine.fraction == 1
@@ -229,6 +260,10 @@ def _llama(scenario, engine):
         notes += ("Experts: llama.cpp does not deal them out over devices.",)
     if scenario.tp > 1 and scenario.pp > 1:
         notes += ("Devices: llama.cpp splits by layers or by tensors, not by both.",)
+    if scenario.tp > 1:
+        notes += ("Devices: the split by tensors is experimental, and not there for every model.",)
+    if scenario.tp > 1 and not flash:
+        notes += ("Devices: the split by tensors needs flash attention.",)
     file = f"{scenario.the_model.name}-{scenario.weights.upper().replace('FP', 'F')}.gguf"
     if scenario.weights not in PLAIN and not name.startswith("GGUF"):
         notes += (f"Weights: GGUF has no {name}.",)
@@ -239,7 +274,8 @@ def _llama(scenario, engine):
         "--parallel": requests,
         "--cache-type-k": caches[0],
         "--cache-type-v": caches[1],
-        "--ubatch-size": _step(engine),
+        "--batch-size": step if step and step > LLAMA_BATCH else None,
+        "--ubatch-size": step,
         "--flash-attn": "on" if flash else "off",
         "--n-gpu-layers": 999,
         "--split-mode": split,

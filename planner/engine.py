@@ -47,7 +47,8 @@ class Engine:
     logit_rows: rows of logits at the peak. block_tokens: tokens in a block. pad_tokens: a context
     is padded to a multiple of it. paging: a key of `PAGINGS`. printed_tokens: a key of `PRINTED`.
     group_slack: see `grouped`. pool_taken: “all” where the pool takes all that is left at start, as
-    vLLM does, so that its size says nothing about need; else “as needed”.
+    vLLM does, so that its size says nothing about need; else “as needed”. flags: the version whose
+    start command is known here.
     """
 
     id: str
@@ -71,6 +72,7 @@ class Engine:
     printed_tokens: str = "capacity"
     group_slack: float = 1.0
     pool_taken: str = "as needed"
+    flags: str = ""
     figures: Mapping[str, Figure] = field(default_factory=dict, compare=False, hash=False)
 
     def __post_init__(self):

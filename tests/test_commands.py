@@ -1,15 +1,21 @@
-"""Start commands: read back they give the scenario, and no name gets out of its quotes."""
+"""Start commands: read back they give the scenario, and no name gets out of its quotes.
 
+data/flags.csv has what each flag takes, as the engine's own parser has it: int, float, str, flag
+(no value), or the choices. A name without dashes is a key of TensorRT-LLM's configuration file.
+"""
+
+import csv
 import json
-import re
 import shlex
 import subprocess
+from itertools import product
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import Scenario, commands, plan, presets
+from planner import Scenario, commands, plan, presets, settings
 from planner.serving import serve
 from tests.test_plan import scenarios
 from tests.test_report import NAMES, named
@@ -29,7 +35,11 @@ FLAGS = {
         "--tp_size --pp_size"
     ),
 }
-CACHE = {"fp8": "fp8", "fp8_e4m3": "fp8", "f16": "fp16"}
+CACHE = {"fp8_e4m3": "fp8", "int8_per_token_head": "int8", "f16": "fp16"}
+ROWS = list(
+    csv.DictReader((Path(__file__).parent / "data/flags.csv").read_text("utf-8").splitlines())
+)
+TYPES = {"int": int, "float": float, "str": str}
 
 
 def flags(text):
@@ -39,6 +49,47 @@ def flags(text):
         if word.startswith("--"):
             found[word] = True if after.startswith("--") else after
     return found
+
+
+def keys(config):
+    """What a configuration file sets, by name with its section in front."""
+    found, section = {}, ""
+    for line in config.splitlines():
+        name, _, value = line.partition(":")
+        section = section if line.startswith(" ") else ""
+        if value:
+            found[section + name.strip()] = value.strip()
+        else:
+            section = f"{name}."
+    return found
+
+
+def rows(engine):
+    """The rows of an engine; llama.cpp has one parser for all its backends."""
+    own = "llama.cpp" if engine.startswith("llama.cpp") else engine
+    return [row for row in ROWS if row["engine"] == own]
+
+
+def takes(engine):
+    """What each flag of an engine takes."""
+    return {row["flag"]: row["takes"] for row in rows(engine)}
+
+
+def is_taken(value, by):
+    """Whether a parser that takes so much takes the value."""
+    if by == "flag" or value is True:
+        return by == "flag" and value is True
+    if by not in TYPES:
+        return value in by.split("|")
+    try:
+        return bool(str(TYPES[by](value)))
+    except ValueError:
+        return False
+
+
+def has_values(scenario):
+    """Whether the model's cache has values beside its keys, as one of latents has not."""
+    return any(group.value_dim for group in scenario.the_model.groups)
 
 
 def is_copied(scenario, engine):
@@ -59,27 +110,35 @@ def test_a_command_read_back_gives_the_scenario(scenario, id):
     found, notes = flags(made.text), " ".join(made.notes)
     names = FLAGS[id].split()
     values = [float(found.get(name, 1)) for name in names]
-    groups = 1 if id == "sglang" and attention(scenario, id) else scenario.dp
+    shared = id == "sglang" and attention(scenario, id)
+    requests = values[1] / scenario.dp if shared else values[1]  # of a group
     assert values[0] == scenario.context
-    assert (values[1] - 1) * groups < scenario.concurrency <= values[1] * groups
+    assert (requests - 1) * scenario.dp < scenario.concurrency <= requests * scenario.dp
+    assert ("Step: " in notes) == shared
     assert values[2] == engine.fraction
     assert values[3] == max(engine.batched_tokens, values[1] if id == "vllm" else 1)
     spread = scenario.dp if attention(scenario, id) else 1
     assert values[4:] == [scenario.tp * spread, scenario.pp]
     assert is_copied(scenario, id) == ("Data parallel: start" in notes)
-    data = found.get("--data-parallel-size", found.get("--dp-size", 1))
-    assert id == "tensorrt-llm" or int(data) == scenario.dp
-    dtype = re.search(r"dtype: (\w+)", made.config)
-    cache = found.get("--kv-cache-dtype", dtype and dtype[1])
-    said = CACHE.get(cache, "fp16")
-    assert said == scenario.cache_k == scenario.cache_v or "Cache: " in notes
+    names = ("--data-parallel-size", "--dp-size", "--attn-dp-size")
+    data = [int(found[name]) for name in names if name in found]
+    assert id == "tensorrt-llm" or data == [scenario.dp] * (scenario.dp > 1)
+    cache = found.get("--kv-cache-dtype", keys(made.config).get("kv_cache_config.dtype", "fp16"))
+    assert cache != "int8_per_token_head" or "adds a scale" in notes
+    said = CACHE.get(cache, cache)
+    stored = {scenario.cache_k, scenario.cache_v} if has_values(scenario) else {scenario.cache_k}
+    assert stored == {said} or "Cache: " in notes
     if "--enable-expert-parallel" in found:
         assert scenario.ep == scenario.tp * scenario.dp or "Experts: " in notes
     elif id != "vllm":
-        assert int(found.get("--ep-size", found.get("--ep_size", 1))) == scenario.ep
+        said = int(found.get("--ep-size", found.get("--ep_size", 1)))
+        assert said == scenario.ep or "Experts: " in notes
+        assert values[4] % said == 0
+    chunked = "--enable_chunked_prefill" in found
+    assert id != "tensorrt-llm" or chunked == (scenario.context > values[3])
     own = scenario.the_model.dtype
     kept = scenario.weights == own or {scenario.weights, own} <= {"fp16", "fp32"}
-    assert kept or "Weights: " in notes or found["--quantization"] in ("fp8", "bitsandbytes")
+    assert kept or "Weights: " in notes or found["--quantization"] in commands.ONLINE[id].values()
 
 
 @given(scenarios())
@@ -91,13 +150,75 @@ def test_llama_cpp_read_back_gives_the_scenario(scenario):
     assert (slots - 1) * scenario.dp < scenario.concurrency <= slots * scenario.dp
     assert scenario.dp == 1 or f"start {scenario.dp} of these" in notes
     assert slots <= 256 or "at most 256" in notes
-    for flag, own in (("k", scenario.cache_k), ("v", scenario.cache_v)):
+    values = scenario.cache_v if has_values(scenario) else scenario.cache_k
+    for flag, own in (("k", scenario.cache_k), ("v", values)):
         said = found.get(f"--cache-type-{flag}")
         assert CACHE.get(said, said) == own or "Cache: " in notes
     devices = scenario.tp * scenario.pp
     assert (found["--split-mode"] == "none") == (devices == 1)
     stored = presets.weight_format(scenario.weights).name
     assert "GGUF" in stored or "16-bit" in stored or "FP32" in stored or "Weights: " in notes
+
+
+def each_way(id):
+    """Commands of an engine: every format, with and without experts, groups and set figures."""
+    for model, layout, set, weights, cache in product(
+        ("llama-3.1-8b", "mixtral-8x7b"),
+        ({}, {"tp": 2, "pp": 2}, {"dp": 2}, {"dp": 2, "ep": 2}),
+        ("", "block_tokens:64,batched_tokens:4096.5"),
+        presets.weight_formats(),
+        presets.cache_formats(),
+    ):
+        if model.startswith("mixtral") or "ep" not in layout:
+            formats = {"weights": weights, "cache_k": cache, "cache_v": cache}
+            scenario = Scenario(model=model, **layout, **formats, set=set)
+            engine = settings.apply_engine(presets.engine(id), settings.read(set))
+            yield commands.command(scenario, engine)
+
+
+@pytest.mark.parametrize("id", commands.KINDS)
+def test_every_flag_is_one_that_the_engine_takes(id):
+    known, used = takes(id), set()
+    for made in each_way(id):
+        said = {**flags(made.text), **keys(made.config)}
+        assert set(said) <= set(known)
+        for name, value in said.items():
+            assert is_taken(value, known[name]), f"{name} {value}"
+        used |= set(said)
+    assert used == set(known)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['engine']} {row['flag']}")
+def test_what_a_flag_takes_was_read_somewhere(row):
+    assert row["takes"] in (*TYPES, "flag") or "|" in row["takes"]
+    assert row["version"].split()[-1] in row["source"]
+
+
+@pytest.mark.parametrize("id", commands.KINDS)
+def test_a_script_names_the_version_of_its_flags(id):
+    engine = presets.engine(id)
+    script = commands.command(Scenario(), engine).script()
+    assert script.startswith(f"# {engine.name} (flags as of {engine.flags})\n")
+    # Keys of a file come from another parser than flags, and may be of another version.
+    said = {row["version"] for row in rows(id) if row["flag"].startswith("--")}
+    assert said == {engine.flags}
+
+
+@pytest.mark.parametrize(
+    ("weights", "said"),
+    [("q4_k_m", "reads no GGUF"), ("nf4", "reads no 4-bit"), ("int8", "give a checkpoint")],
+)
+def test_a_checkpoint_that_vllm_cannot_read_is_not_asked_for(weights, said):
+    scenario = Scenario(model="llama-3.1-8b", weights=weights)
+    notes = commands.command(scenario, presets.engine("vllm")).notes
+    assert [said in note for note in notes] == [True]
+
+
+def test_llama_cpp_has_a_batch_no_smaller_than_its_step():
+    for tokens, batch in ((512, None), (2048, None), (4096, "4096")):
+        engine = presets.engine("llama.cpp-cuda").changed(batched_tokens=tokens)
+        found = flags(commands.command(Scenario(), engine).text)
+        assert (found.get("--batch-size"), found["--ubatch-size"]) == (batch, str(tokens))
 
 
 @given(scenarios())
