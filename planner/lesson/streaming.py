@@ -8,7 +8,8 @@ from planner.scenario import Scenario
 
 LESSON_CONTEXTS = (1_000, 8_192, 32_000)
 
-# Mean of adults reading English silently, and the share of a word that a token is in English text.
+# Mean of adults reading English non-fiction in silence, and the share of a word that a token is in
+# English text.
 READING_WORDS_PER_MINUTE = 238
 READING_SOURCE = "brysbaert-2019"
 WORDS_PER_TOKEN = 0.75  # a rule of thumb; languages and tokenisers differ
