@@ -7,6 +7,7 @@ import pandas as pd
 
 from planner.evidence import (
     GROUPINGS,
+    IN_SAMPLE,
     LEFT_OUT,
     QUANTITIES,
     View,
@@ -54,6 +55,20 @@ def told(rows: pd.DataFrame, which: str) -> str:
         f"{row['count']} {row['basis']}: median error {percent(row[median])}, "
         f"90 % within {percent(row[p90])}"
         for _, row in errors(rows, ["basis"]).iterrows()
+    )
+
+
+def aside(rows: pd.DataFrame) -> str:
+    """What a reader of the pools must know, in a sentence or two; nothing of other quantities."""
+    held = rows.groupby("basis")["in_band"].mean()
+    if set(rows["phase"]) != {"pool"} or not {LEFT_OUT, IN_SAMPLE} <= set(held.index):
+        return ""
+    return (
+        "Each log is here twice: predicted by constants that were derived without its source, "
+        "which is the error to expect of a log that is new, and by the engine's own, which it "
+        "helped to set. The stated band, every constant at its worst and at its best, holds "
+        f"{percent(held[LEFT_OUT])} of the pools with the source left out and "
+        f"{percent(held[IN_SAMPLE])} in sample."
     )
 
 

@@ -10,12 +10,12 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 FLOORS = ["formulas", "accelerator", "model", "notation", "precision", "parallel", "engine",
           "latency", "architectures", "config", "hub", "presets", "logs", "reconcile",
-          "measurements", "fit", "calibration", "link", "settings", "scenario", "plan", "serving",
-          "words", "mistakes", "answer", "worked", "log_names", "from_log", "sweep", "bars",
-          "accuracy", "memory_accuracy", "evidence", "evidence_drawings", "question",
-          "comparison", "differences", "predict", "lesson", "charts", "charts_accuracy",
-          "lesson_charts", "comparison_charts", "strict", "report", "commands", "__main__",
-          "report_page", "api", "pages"]  # fmt: skip
+          "measurements", "fit", "calibration", "pool_fit", "link", "settings", "scenario",
+          "plan", "serving", "words", "mistakes", "answer", "worked", "log_names", "from_log",
+          "sweep", "bars", "accuracy", "memory_accuracy", "evidence", "evidence_drawings",
+          "question", "comparison", "differences", "predict", "lesson", "charts",
+          "charts_accuracy", "lesson_charts", "comparison_charts", "strict", "report", "commands",
+          "__main__", "report_page", "api", "pages"]  # fmt: skip
 # The lowest module that may import each library; NumPy and the standard library are free to all.
 FIRST = {"pandas": "sweep", "altair": "charts", "streamlit": "pages", "starlette": "api"}
 FILES = sorted((ROOT / "planner").rglob("*.py"))
