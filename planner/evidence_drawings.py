@@ -59,16 +59,16 @@ def told(rows: pd.DataFrame, which: str) -> str:
 
 
 def aside(rows: pd.DataFrame) -> str:
-    """What a reader of the pools must know, in a sentence or two; nothing of other quantities."""
-    held = rows.groupby("basis")["in_band"].mean()
+    """What a reader of the pools must know, in two sentences; nothing of other quantities."""
+    held = rows.groupby("basis", sort=False)["in_band"].mean()
     if set(rows["phase"]) != {"pool"} or not {LEFT_OUT, IN_SAMPLE} <= set(held.index):
         return ""
+    shares = ", ".join(f"{percent(share)} ({basis})" for basis, share in held.items())
     return (
-        "Each log is here twice: predicted by constants that were derived without its source, "
-        "which is the error to expect of a log that is new, and by the engine's own, which it "
-        "helped to set. The stated band, every constant at its worst and at its best, holds "
-        f"{percent(held[LEFT_OUT])} of the pools with the source left out and "
-        f"{percent(held[IN_SAMPLE])} in sample."
+        "A log that the constants were made from is here twice: predicted by what is derived "
+        "without its source, as a new log would be, and in sample by the engine's own constants. "
+        "Of the measured pools the stated band, every constant at its worst or at its best, holds "
+        f"{shares}."
     )
 
 

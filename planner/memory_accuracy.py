@@ -52,18 +52,8 @@ def count(frame: pd.DataFrame) -> int:
 def _pools():
     for number, row in enumerate(rows("pools.csv"), start=1):
         engine = presets.engines()[row["engine"]].changed(fraction=float(row["fraction"]))
-        others = pool_fit.figures(pool_fit.source(row))[row["engine"]]
-        predicted, most, least, without = (
-            _pool(row, each)
-            for each in (
-                engine,
-                at_end(engine, "low"),
-                at_end(engine, "high"),
-                engine.changed(**others),
-            )
-        )
-        moved = without - predicted
         total, weights = float(row["total_gib"]), float(row["weights_gib"])
+        predicted = _pool(row, engine)
         figures = {
             "engine": row["engine"],
             "device_name": f"device of {total:.1f} GiB",
@@ -72,26 +62,22 @@ def _pools():
             "measured": float(row["pool_gib"]) * GIB,
             "ideal": (total - weights) * GIB,
         }
-        yield _row(
-            row,
-            f"pool-{number}{LEFT_OUT}",
-            "pool",
-            basis="source left out",
-            predicted=without,
-            low=least + moved,
-            high=most + moved,
-            **figures,
-        )
-        yield _row(
-            row,
-            f"pool-{number}",
-            "pool",
-            basis="in sample",
-            predicted=predicted,
-            low=least,
-            high=most,
-            **figures,
-        )
+        kinds = {"never fitted": predicted}
+        if row["fitted"] == "yes":
+            others = pool_fit.figures(pool_fit.source(row))[row["engine"]]
+            without = _pool(row, engine.changed(**others))
+            kinds = {"source left out": without, "in sample": predicted}
+        for basis, pool in kinds.items():
+            yield _row(
+                row,
+                f"pool-{number}{LEFT_OUT if basis == 'source left out' else ''}",
+                "pool",
+                basis=basis,
+                predicted=pool,
+                low=_pool(row, at_end(engine, "high")) + pool - predicted,
+                high=_pool(row, at_end(engine, "low")) + pool - predicted,
+                **figures,
+            )
 
 
 def _pool(row, engine):

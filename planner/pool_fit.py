@@ -7,7 +7,8 @@ was written down after, with steps of rounding that give the same, so that a poo
 by what the rule gives without its source. The step of an activation is four bytes, one number in
 single precision, as logits are; that of a size a tenth of a GiB.
 
-What a device adds when there are several (link_gib) has one log behind it and stays assumed.
+What a device adds when there are several (link_gib) has one log behind it and stays assumed; the
+ends of the bands stay as they were set by hand, and the logs that came later say what they hold.
 """
 
 import math
@@ -30,6 +31,11 @@ def source(row: Mapping[str, str]) -> str:
     return "/".join(address.split("/")[2:5]) if address.startswith("http") else row["log"]
 
 
+def fitted() -> list[dict[str, str]]:
+    """The pools that the figures were made from; the others came later and test them."""
+    return [row for row in rows("pools.csv") if row["fitted"] == "yes"]
+
+
 @cache
 def figures(without: str | None = None) -> dict[str, dict[str, float]]:
     """Figures of each version of vLLM from all logs but those of one source, rounded by STEPS.
@@ -37,7 +43,7 @@ def figures(without: str | None = None) -> dict[str, dict[str, float]]:
     Bytes an element of the width and a logit; GiB of non-torch memory and of captured graphs.
     """
     peaks = [row for row in rows("activation_peaks.csv") if source(row) != without]
-    pools = [row for row in rows("pools.csv") if source(row) != without]
+    pools = [row for row in fitted() if source(row) != without]
     per_width, per_logit = activation(peaks)
     found = {}
     for engine in (OLDER, NEWER):
