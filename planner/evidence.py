@@ -285,7 +285,7 @@ HEADLINES = {  # name: (which measurements, in words, and which of the frame the
         "Prompts by themselves, engines that serve",
         "phase == 'prefill' and group != 'local' and basis == @LEFT_OUT",
     ),
-    "Cache pool": ("What vLLM leaves for the cache", "phase == 'pool'"),
+    "Cache pool": ("What vLLM leaves for the cache", "phase == 'pool' and basis == @LEFT_OUT"),
     "Cache of a token": ("Bytes per token that logs imply", "phase == 'token'"),
 }
 
@@ -320,9 +320,9 @@ def answer() -> tuple[str, str]:
         f"Half of the decode steps of optimised engines are predicted within "
         f"{percent(row['median'])}; by the ideal formula, within {percent(row.ideal_median)}.",
         f"{row['count']} published steps, each predicted by constants that were fitted without its "
-        f"source: 90 % are within {percent(row.p90)} (ideal: "
-        f"{percent(row.ideal_p90)}), and {percent(row.in_band)} lie in the stated 80 % band. "
-        f"In all {len(frame):,} measurements of time and memory are below.",
+        f"source: 90 % are within {percent(row.p90)} (ideal: {percent(row.ideal_p90)}), and "
+        f"{percent(row.in_band)} lie in the stated 80 % band. In all "
+        f"{memory_accuracy.count(frame):,} measurements of time and memory are below.",
     )
 
 
@@ -376,8 +376,8 @@ sources, since a dozen measurements of one source say little about the next. Whe
 measurements its band is borrowed from its kind.
 
 **Memory is mostly counting.** The cache bytes of a token and what a pool holds are not fitted, and
-agree with the logs to what their printed digits allow. How large a pool an engine leaves is a rule
-with constants made from these very logs; another process on the device is what it cannot know.
+agree with the logs to what their printed digits allow. How large a pool vLLM leaves follows from
+constants that logs gave, {pool} off at the median without a log's source, other processes aside.
 """
 # Median errors of serving engines with constants of their own, source left out; a test computes
 # them anew.
@@ -393,6 +393,7 @@ def about() -> str:
         **{name: percent(value) for name, value in OWN_CONSTANTS.items()},
         decode=percent(medians["decode"]),
         load=percent(medians["serving"]),
+        pool=headlines()["Cache pool"][0],
         left_out=MEANING[LEFT_OUT],
         never=MEANING[NEVER],
         in_sample=MEANING[IN_SAMPLE],

@@ -7,6 +7,7 @@ import pandas as pd
 
 from planner.evidence import (
     GROUPINGS,
+    IN_SAMPLE,
     LEFT_OUT,
     QUANTITIES,
     View,
@@ -54,6 +55,20 @@ def told(rows: pd.DataFrame, which: str) -> str:
         f"{row['count']} {row['basis']}: median error {percent(row[median])}, "
         f"90 % within {percent(row[p90])}"
         for _, row in errors(rows, ["basis"]).iterrows()
+    )
+
+
+def aside(rows: pd.DataFrame) -> str:
+    """What a reader of the pools must know, in two sentences; nothing of other quantities."""
+    held = rows.groupby("basis", sort=False)["in_band"].mean()
+    if set(rows["phase"]) != {"pool"} or not {LEFT_OUT, IN_SAMPLE} <= set(held.index):
+        return ""
+    shares = ", ".join(f"{percent(share)} ({basis})" for basis, share in held.items())
+    return (
+        "A log that the constants were made from is here twice: predicted by what is derived "
+        "without its source, as a new log would be, and in sample by the engine's own constants. "
+        "Of the measured pools the stated band, every constant at its worst or at its best, holds "
+        f"{shares}."
     )
 
 

@@ -18,11 +18,16 @@ FOLDER = Path(__file__).resolve().parent.parent / "presets" / "measurements"
 OUT_OF_FOLD = FOLDER / "out_of_fold.csv"
 
 
+def rows(name: str) -> list[dict[str, str]]:
+    """One file of presets/measurements/, a dict of texts a row."""
+    with open(FOLDER / name, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
 def _table(name):
     """Columns of a file as arrays: numbers where every filled cell is one, else text."""
-    with open(FOLDER / name, newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    return {column: _array([row[column] for row in rows]) for column in rows[0]}
+    read = rows(name)
+    return {column: _array([row[column] for row in read]) for column in read[0]}
 
 
 def _array(cells):

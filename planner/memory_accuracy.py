@@ -3,19 +3,19 @@
 The figures are in presets/measurements/; each row names the log. Sizes are bytes of one device.
 """
 
-import csv
 from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pandas as pd
 
-from planner import formulas, parallel, presets
+from planner import formulas, parallel, pool_fit, presets
 from planner.engine import GIB, CacheLayers, Engine, reserve
-from planner.measurements import FOLDER
+from planner.measurements import rows
 
 # The same cache layers for every row: what a pool may take does not depend on them.
 ANY_LAYERS = (CacheLayers(layers=32, token_bytes=4096),)
+LEFT_OUT = "-left-out"  # ends the id of a row that is a second prediction of the same log
 NOWHERE = "public start-up log on GitHub; address not recorded"
 VLLM, LLAMA = "vllm-any", "llama.cpp-any"
 FAMILIES = {  # what a log calls its engine, by its first word
@@ -28,12 +28,6 @@ FAMILIES = {  # what a log calls its engine, by its first word
 }
 
 
-def rows(name: str) -> list[dict[str, str]]:
-    """One file of presets/measurements/, a dict of texts a row."""
-    with open(FOLDER / name, newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
 @cache
 def measured() -> pd.DataFrame:
     """One row per printed figure: measured, predicted and ideal in bytes, low and high of the band.
@@ -41,46 +35,64 @@ def measured() -> pd.DataFrame:
     phase: pool (what vLLM leaves for the cache), capacity (what a printed pool holds, as the bytes
     of that many tokens, blocks or requests), token (cache bytes of a token), activation (working
     memory of a step). basis: “in sample” where the engine's constants were made from these very
-    logs, else “never fitted”. ideal and the band are NaN where there is none: a count has no band.
+    logs, else “never fitted”. A pool that constants were made from is there twice: in sample, and
+    as “source left out”, predicted by what the rule in pool_fit.py gives without the log's source,
+    with the stated band moved along. ideal and the band are NaN where there is none: a count has
+    no band.
     """
     parts = [*_pools(), *_capacities(), *_token_bytes(), *_activations(), *_buffers()]
     return pd.DataFrame(parts)
 
 
+def count(frame: pd.DataFrame) -> int:
+    """How many measurements a frame of predictions has: a pool predicted twice is one."""
+    return frame["id"].str.removesuffix(LEFT_OUT).nunique()
+
+
 def _pools():
     for number, row in enumerate(rows("pools.csv"), start=1):
         engine = presets.engines()[row["engine"]].changed(fraction=float(row["fraction"]))
-        total, weights = float(row["total_gib"]) * GIB, float(row["weights_gib"]) * GIB
-        devices = int(row["devices"])
-        predicted, most, least = (
-            reserve(
-                each,
-                total_bytes=total,
-                weights_bytes=weights,
-                layers=ANY_LAYERS,
-                context_tokens=8192,
-                width=float(row["width"]),
-                vocabulary=float(row["vocabulary"]),
-                devices=devices,
-                batched_tokens=float(row["batched_tokens"]),
-            ).pool_bytes
-            for each in (engine, at_end(engine, "low"), at_end(engine, "high"))
-        )
-        yield _row(
-            row,
-            f"pool-{number}",
-            "pool",
-            basis="in sample",
-            engine=row["engine"],
-            device_name=f"device of {float(row['total_gib']):.1f} GiB",
-            device=f"{float(row['total_gib']):.0f}-gib",
-            devices=devices,
-            measured=float(row["pool_gib"]) * GIB,
-            predicted=predicted,
-            ideal=total - weights,
-            low=least,
-            high=most,
-        )
+        total, weights = float(row["total_gib"]), float(row["weights_gib"])
+        predicted = _pool(row, engine)
+        figures = {
+            "engine": row["engine"],
+            "device_name": f"device of {total:.1f} GiB",
+            "device": f"{total:.0f}-gib",
+            "devices": int(row["devices"]),
+            "measured": float(row["pool_gib"]) * GIB,
+            "ideal": (total - weights) * GIB,
+        }
+        kinds = {"never fitted": predicted}
+        if row["fitted"] == "yes":
+            others = pool_fit.figures(pool_fit.source(row))[row["engine"]]
+            without = _pool(row, engine.changed(**others))
+            kinds = {"source left out": without, "in sample": predicted}
+        for basis, pool in kinds.items():
+            yield _row(
+                row,
+                f"pool-{number}{LEFT_OUT if basis == 'source left out' else ''}",
+                "pool",
+                basis=basis,
+                predicted=pool,
+                low=_pool(row, at_end(engine, "high")) + pool - predicted,
+                high=_pool(row, at_end(engine, "low")) + pool - predicted,
+                **figures,
+            )
+
+
+def _pool(row, engine):
+    """Bytes that an engine leaves for the cache on the device of a row of pools.csv."""
+    return reserve(
+        engine,
+        total_bytes=float(row["total_gib"]) * GIB,
+        weights_bytes=float(row["weights_gib"]) * GIB,
+        layers=ANY_LAYERS,
+        context_tokens=8192,
+        width=float(row["width"]),
+        vocabulary=float(row["vocabulary"]),
+        devices=int(row["devices"]),
+        batched_tokens=float(row["batched_tokens"]),
+    ).pool_bytes
 
 
 def at_end(engine: Engine, end: str) -> Engine:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from planner import formulas, presets
 from planner.engine import GIB, CacheLayers, Engine, cells_bytes, reserve
 from planner.memory_accuracy import rows
+from planner.pool_fit import fitted
 
 ENGINES = presets.engines()
 LLAMA_8B = [CacheLayers(layers=32, token_bytes=4096)]
@@ -113,16 +114,14 @@ def test_pools_are_within_two_percent_at_the_median():
     # 28 start-up logs of vLLM. The outliers are explained in the file's notes: another process on
     # the device (off by ten times), images profiled with the text, a pool of 1 GiB beside 9 of
     # weights, where a tenth of a GiB is already 10 %.
-    errors = [abs(predicted_pool_gib(r) / number(r, "pool_gib") - 1) for r in rows("pools.csv")]
+    errors = [abs(predicted_pool_gib(r) / number(r, "pool_gib") - 1) for r in fitted()]
     assert len(errors) == 28
     assert np.median(errors) < 0.02
     assert np.percentile(errors, 75) < 0.05
 
 
 def test_pools_without_a_note_are_within_half_a_gib():
-    off = [
-        predicted_pool_gib(r) - number(r, "pool_gib") for r in rows("pools.csv") if not r["note"]
-    ]
+    off = [predicted_pool_gib(r) - number(r, "pool_gib") for r in fitted() if not r["note"]]
     assert len(off) == 23
     assert np.max(np.abs(off)) < 1.3  # gpt-oss-120b on four devices is the farthest
     assert np.median(np.abs(off)) < 0.25

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 from streamlit.testing.v1 import AppTest
 
-from planner import charts_accuracy, decode, evidence, from_log
+from planner import charts_accuracy, decode, evidence, evidence_drawings, from_log
 from tests.browser import ROOT, idle
 from tests.test_evidence import BAD
 from tests.test_page import frames
@@ -57,9 +57,9 @@ def test_filters_narrow_and_fall_back_with_the_quantity():
     table = next(each.value for each in page.dataframe if "source" in each.value)
     assert len(table) == 16
     assert table["source"].str.startswith("https://").all()
-    page.selectbox(key="view-quantity").set_value("pool").run()
+    page.selectbox(key="view-quantity").set_value("capacity").run()
     assert not page.exception
-    assert page.session_state.view == evidence.View("pool")
+    assert page.session_state.view == evidence.View("capacity")
 
 
 @pytest.mark.parametrize(("query", "parameter"), BAD, ids=[query for query, _ in BAD])
@@ -68,6 +68,19 @@ def test_a_bad_link_of_the_accuracy_page_is_explained(query, parameter):
     assert not page.exception
     assert len(page.text) == 1
     assert page.text[0].value.startswith(f"{parameter}: " if parameter else "Not a parameter")
+
+
+def test_both_errors_of_the_pools_stand_together():
+    page = opened("accuracy", "quantity=pool")
+    rows = evidence.selected(evidence.View("pool"))
+    texts = [each.value for each in page.markdown]
+    said = next(text for text in texts if text.startswith("28 source left out: median error"))
+    assert "; 28 in sample: median error" in said
+    assert evidence_drawings.aside(rows) in texts
+    assert evidence.headlines()["Cache pool"][0] in said
+    # One of the two alone needs no word on the other.
+    page = opened("accuracy", "quantity=pool&rows=in-sample")
+    assert all("twice" not in each.value for each in page.markdown)
 
 
 def test_a_view_without_measurements_says_so():

@@ -62,6 +62,8 @@ if rows.empty:
     st.markdown("No measurement is of this engine, this device and this kind. Widen the filter.")
 else:
     st.markdown(f"{evidence_drawings.told(rows, 'predicted').capitalize()}.")
+    if note := evidence_drawings.aside(rows):
+        st.markdown(note)
     drawings = {
         "Predicted over measured": (
             charts_accuracy.predicted,

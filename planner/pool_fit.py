@@ -1,0 +1,96 @@
+"""The rule that gives vLLM's calibrated figures in presets/engines.csv from its start-up logs.
+
+    python -m planner.pool_fit
+
+prints them beside the shipped ones. The figures were first set by hand from these logs; the rule
+was written down after, with steps of rounding that give the same, so that a pool can be predicted
+by what the rule gives without its source. The step of an activation is four bytes, one number in
+single precision, as logits are; that of a size a tenth of a GiB.
+
+What a device adds when there are several (link_gib) has one log behind it and stays assumed; the
+ends of the bands stay as they were set by hand, and the logs that came later say what they hold.
+"""
+
+import math
+from collections.abc import Mapping
+from functools import cache
+
+import numpy as np
+
+from planner import fit, presets
+from planner.engine import GIB
+from planner.measurements import rows
+
+OLDER, NEWER = "vllm-0.20", "vllm"
+STEPS = {"activation_per_width": 4, "logit_bytes": 4, "non_torch_gib": 0.1, "graphs_gib": 0.1}
+
+
+def source(row: Mapping[str, str]) -> str:
+    """Whose log it is: the repository or site; where no address is recorded, the log alone."""
+    address = row["source"]
+    return "/".join(address.split("/")[2:5]) if address.startswith("http") else row["log"]
+
+
+def fitted() -> list[dict[str, str]]:
+    """The pools that the figures were made from; the others came later and test them."""
+    return [row for row in rows("pools.csv") if row["fitted"] == "yes"]
+
+
+@cache
+def figures(without: str | None = None) -> dict[str, dict[str, float]]:
+    """Figures of each version of vLLM from all logs but those of one source, rounded by STEPS.
+
+    Bytes an element of the width and a logit; GiB of non-torch memory and of captured graphs.
+    """
+    peaks = [row for row in rows("activation_peaks.csv") if source(row) != without]
+    pools = [row for row in fitted() if source(row) != without]
+    per_width, per_logit = activation(peaks)
+    found = {}
+    for engine in (OLDER, NEWER):
+        figure = {"activation_per_width": per_width, "logit_bytes": per_logit}
+        for name in ("non_torch_gib", "graphs_gib"):
+            figure[name] = printed(pools, name, engine)
+        found[engine] = {name: rounded(value, STEPS[name]) for name, value in figure.items()}
+    return found
+
+
+def activation(peaks) -> np.ndarray:
+    """k and m of `formulas.activation_bytes` with the least sum of |log(predicted / printed)|."""
+    columns = ("batched_tokens", "width", "logit_rows", "vocabulary", "activation_gib")
+    tokens, width, logit_rows, vocabulary, peak = np.array(
+        [[float(row[name]) for name in columns] for row in peaks]
+    ).T
+    design = np.stack([tokens * width, logit_rows * vocabulary], axis=1)
+    # No pull towards the start: two constants, and more logs than that whatever is left out.
+    start, least = np.ones(2), np.zeros(2)
+    each = np.ones(len(peaks))
+    return fit.least_relative(design, peak * GIB, each, start, start, least, 1e-9)
+
+
+def printed(pools, name, engine) -> float:
+    """Median of what the logs of a version print, GiB; any log that prints it counts.
+
+    The newer version has few logs: with n of them it lies n / (n + 1) of the way from the older
+    version's figure to their median.
+    """
+    own = [float(row[name]) for row in pools if row["engine"] == engine and row[name]]
+    if engine == OLDER:
+        return float(np.median(own))
+    older = printed(pools, name, OLDER)
+    return (len(own) * np.median(own) + older) / (len(own) + 1) if own else older
+
+
+def rounded(value, step):
+    """To the nearest multiple, half up, without the dust of binary fractions."""
+    return round(step * math.floor(value / step + 0.5), 9)
+
+
+def main():
+    """Print what the rule gives, and what engines.csv has."""
+    for engine, found in figures().items():
+        for name, value in found.items():
+            print(f"{engine:10} {name:22} {value:6g} {getattr(presets.engines()[engine], name):6g}")
+
+
+if __name__ == "__main__":
+    main()
