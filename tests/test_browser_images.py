@@ -17,14 +17,6 @@ READ = """async () => {
 NO_CLIPBOARD = "Object.defineProperty(navigator, 'clipboard', { value: undefined })"
 
 
-def opened(page):
-    """The copy buttons of a page, unfolded."""
-    page.get_by_text("Take it along").click()
-    return page.locator(".st-key-take-along").or_(page.locator("[data-testid=stExpander]")).filter(
-        has_text="Copy a chart as an image"
-    )
-
-
 @pytest.mark.parametrize(
     ("path", "drawn", "title"),
     [
@@ -35,8 +27,8 @@ def opened(page):
 )  # fmt: skip
 def test_a_chart_is_copied_as_the_image_of_it(browse, path, drawn, title):
     page = browse(path, drawn)
-    opened(page)
-    page.get_by_role("button", name=title).click()
+    page.get_by_text("Take it along").click()
+    page.locator(".st-key-copy-image").get_by_role("button", name=title).click()
     expect(page.get_by_text("Copied.", exact=True)).to_be_visible()
     types, width, height = page.evaluate(READ)
     assert types == ["image/png"]
@@ -49,9 +41,9 @@ def test_without_a_clipboard_it_is_saved(browse):
     page.add_init_script(NO_CLIPBOARD)
     page.reload()
     page.locator(".st-key-chart-step svg.marks").wait_for()
-    opened(page)
+    page.get_by_text("Take it along").click()
     with page.expect_download() as saved:
-        page.get_by_role("button", name="Where it fits").click()
+        page.locator(".st-key-copy-image").get_by_role("button", name="Where it fits").click()
     assert saved.value.suggested_filename == "fit.png"
     assert saved.value.path().read_bytes().startswith(b"\x89PNG")
     expect(page.get_by_text("Saved as a file")).to_be_visible()
@@ -60,6 +52,6 @@ def test_without_a_clipboard_it_is_saved(browse):
 def test_what_goes_wrong_is_said(browse):
     page = browse()
     page.route("**/api/plan/*.png?*", lambda route: route.fulfill(status=503, body="{}"))
-    opened(page)
-    page.get_by_role("button", name="Where it fits").click()
+    page.get_by_text("Take it along").click()
+    page.locator(".st-key-copy-image").get_by_role("button", name="Where it fits").click()
     expect(page.get_by_text("This did not work")).to_be_visible()

@@ -21,7 +21,7 @@ export default function ({ data, parentElement }) {
     }
     return button
   })
-  parentElement.querySelector("div").replaceChildren(...buttons)
+  parentElement.querySelector(".charts").replaceChildren(...buttons)
 }
 
 async function draw(address) {
