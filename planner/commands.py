@@ -264,7 +264,8 @@ def _llama(scenario, engine):
         notes += ("Devices: the split by tensors is experimental, and not there for every model.",)
     if scenario.tp > 1 and not flash:
         notes += ("Devices: the split by tensors needs flash attention.",)
-    file = f"{scenario.the_model.name}-{scenario.weights.upper().replace('FP', 'F')}.gguf"
+    called = re.sub(r"[^\w.]+", "-", scenario.the_model.name).strip("-") or "model"
+    file = f"{called}-{scenario.weights.upper().replace('FP', 'F')}.gguf"
     if scenario.weights not in PLAIN and not name.startswith("GGUF"):
         notes += (f"Weights: GGUF has no {name}.",)
     split = "tensor" if scenario.tp > 1 else "layer" if scenario.pp > 1 else "none"

@@ -156,6 +156,7 @@ def test_llama_cpp_read_back_gives_the_scenario(scenario):
         assert CACHE.get(said, said) == own or "Cache: " in notes
     devices = scenario.tp * scenario.pp
     assert (found["--split-mode"] == "none") == (devices == 1)
+    assert re.fullmatch(r"\./[\w.-]+\.gguf", found["--model"])
     stored = presets.weight_format(scenario.weights).name
     assert "GGUF" in stored or "16-bit" in stored or "FP32" in stored or "Weights: " in notes
 
