@@ -6,6 +6,7 @@ data/flags.csv has what each flag takes, as the engine's own parser has it: int,
 
 import csv
 import json
+import re
 import shlex
 import subprocess
 from itertools import product
