@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
 from planner import parallel, presets, words
@@ -9,7 +10,7 @@ from planner.accelerator import GIB
 from planner.plan import Plan
 from planner.serving import Served, parts
 from planner.settings import TIME, read
-from planner.sweep import MEMORY_UNITS, TIME_UNITS, Drawing, axis, own_of, step_sentence
+from planner.sweep import MEMORY_UNITS, TIME_UNITS, Drawing, axis, by_column, own_of, step_sentence
 
 
 def memory(pair: dict[str, Plan]) -> Drawing:
@@ -154,19 +155,18 @@ def devices(own: Plan) -> Drawing:
 
 def _bars(parts, units, alt, mark=None):
     """Bars of parts in SI units, drawn in the unit that suits the longest."""
-    rows = pd.DataFrame(parts, columns=["variant", "part", "start", "end", "sentence"])
-    most, size, unit = axis(rows.end.max(), units)
-    rows = rows.assign(start=rows.start / size, end=rows.end / size)
+    rows = by_column(parts, "variant", "part", "start", "end", "sentence")
+    most, size, unit = axis(max(rows["end"]), units)
+    data = {"rows": {**rows, **{end: np.divide(rows[end], size) for end in ("start", "end")}}}
+    if mark is not None:
+        data["mark"] = {"at": [mark / size], "label": [words.data(mark)]}
     columns = {
         "variant": "variant",
         "part": "part",
         "start": f"from ({unit})",
         "end": f"to ({unit})",
     }
-    frames = {"rows": rows}
-    if mark is not None:
-        frames["mark"] = pd.DataFrame({"at": [mark / size], "label": [words.data(mark)]})
-    return Drawing(frames, (most, unit), columns, alt)
+    return Drawing(data, (most, unit), columns, alt)
 
 
 def layers(own: Plan) -> pd.DataFrame:

@@ -177,9 +177,10 @@ def _speeds_and_full(x, dark):
     ]
     red = COLOURS["does not fit"]
     full = _named("full").encode(x=x).mark_rule(color=red, aria=False)
+    side = {"align": alt.expr("datum.align"), "dx": alt.expr("datum.shift"), "dy": -8}
     full_name = (
         _named("full")
-        .mark_text(color=INK[dark], align="left", dx=5, dy=-8, aria=False)
+        .mark_text(color=INK[dark], aria=False, **side)
         .encode(x=x, y=alt.datum(0), text="label:N")
     )
     return alt.layer(speed, *speed_name, full, full_name)

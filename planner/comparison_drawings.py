@@ -145,7 +145,7 @@ class _Words:
         self.most, self.rows = most, {"values": [], "ends": []}
         self.boxes = [
             (0, len(text) * SIGN, step / most, step / most + LINE)
-            for step, text in zip(speeds.step, speeds.label, strict=True)
+            for step, text in zip(speeds["step"], speeds["label"], strict=True)
             if text
         ]
         dense = np.linspace(0, 1, 400)

@@ -34,29 +34,29 @@ a, code { overflow-wrap: anywhere } footer { margin: 2rem 0; font-size: .85rem }
 
 def drawings(served: Served) -> dict:
     """The charts of a plan by title: each a chart function and the drawing that it shows."""
+    return dict(drawn(served))
+
+
+def drawn(served: Served):
+    """The charts of a plan, title and pair, each worked out when it is asked for."""
     own, scenario = served.plan, served.plan.scenario
     pair = sweep.variants(scenario)
     if served.ideal:
-        found = {
-            "Memory at this load": (charts.memory, bars.memory(pair)),
-            "Time per token": (charts.latency, sweep.latency(scenario, pair)),
-            "Where it fits": (charts.fit, sweep.fit(scenario, pair)),
-            "What a step is made of": (charts.step, bars.step(pair)),
-        }
+        yield "Memory at this load", (charts.memory, bars.memory(pair))
+        yield "Time per token", (charts.latency, sweep.latency(scenario, pair))
+        yield "Where it fits", (charts.fit, sweep.fit(scenario, pair))
+        yield "What a step is made of", (charts.step, bars.step(pair))
     else:
+        yield "Needed, and taken by the engine", (charts.engine_memory, bars.engine_memory(served))
+        yield "Time per token", (charts.engine_latency, sweep.engine_latency(served))
+        yield "What a step is made of", (charts.engine_step, bars.engine_step(served))
+        yield "What the first token waits for", (charts.engine_first, bars.engine_first(served))
         reserved = "Where weights and cache fit, nothing reserved"
-        found = {
-            "Needed, and taken by the engine": (charts.engine_memory, bars.engine_memory(served)),
-            "Time per token": (charts.engine_latency, sweep.engine_latency(served)),
-            "What a step is made of": (charts.engine_step, bars.engine_step(served)),
-            "What the first token waits for": (charts.engine_first, bars.engine_first(served)),
-            reserved: (charts.fit, sweep.fit(scenario, pair)),
-        }
+        yield reserved, (charts.fit, sweep.fit(scenario, pair))
     if scenario.layout.devices > 1:
-        found["Memory on each device"] = (charts.devices, bars.devices(own))
+        yield "Memory on each device", (charts.devices, bars.devices(own))
     if own.model.experts:
-        found["Experts read in a step"] = (charts.experts, sweep.experts(scenario))
-    return found
+        yield "Experts read in a step", (charts.experts, sweep.experts(scenario))
 
 
 def origin(served: Served, address: str = "") -> Origin:

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -31,13 +32,20 @@ LADDER = (1, 1.5, 2, 3, 4, 5, 6, 8, 10)
 class Drawing:
     """What one chart needs: named frames, where its axis ends, and itself in words.
 
-    The frame called `rows` is the chart's table; `columns` names what of it a person reads.
+    The frame called `rows` is the chart's table; `columns` names what of it a person reads. data:
+    the frames, or their columns, all of one length, by name: making a frame takes longer than
+    computing what is in it, and a moving slider needs none.
     """
 
-    frames: dict[str, pd.DataFrame]
+    data: dict[str, pd.DataFrame | dict]
     bounds: tuple[float, ...]
     columns: dict[str, str]
     alt: str
+
+    @cached_property
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """Every frame by name."""
+        return {name: pd.DataFrame(held) for name, held in self.data.items()}
 
     def table(self) -> pd.DataFrame:
         """The rows behind the chart, in columns that say their unit."""
@@ -90,15 +98,13 @@ def experts(scenario: Scenario) -> Drawing:
 
     swept, now = plan(whole, concurrency=counts), plan(whole)
     read = swept.weights_read_bytes
-    rows = pd.DataFrame(
-        {
-            "concurrency": counts,
-            "read": read / GB,
-            "sentence": [
-                sentence(*each) for each in zip(counts, read, swept.experts_read, strict=True)
-            ],
-        }
-    )
+    rows = {
+        "concurrency": counts,
+        "read": read / GB,
+        "sentence": [
+            sentence(*each) for each in zip(counts, read, swept.experts_read, strict=True)
+        ],
+    }
     here = sentence(now.concurrency, now.weights_read_bytes, now.experts_read)
     where = {"concurrency": now.concurrency, "read": now.weights_read_bytes / GB}
     label = words.data(now.weights_read_bytes)
@@ -110,9 +116,9 @@ def experts(scenario: Scenario) -> Drawing:
     )
 
 
-def _stack(pair, columns):
-    """The rows of all variants as one column each. `columns` makes those of one from its plan."""
-    found = {label: columns(label, each) for label, each in pair.items()}
+def _stack(pair, made):
+    """The rows of all variants as one column each. `made` makes those of one from its plan."""
+    found = {label: made(label, each) for label, each in pair.items()}
     own = label_of(pair)
     stacked = {name: np.concatenate([f[name] for f in found.values()]) for name in found[own]}
     stacked["variant"] = np.repeat(list(found), len(found[own]["sentence"]))
@@ -127,7 +133,7 @@ def latency(scenario: Scenario, pair: dict[str, Plan]) -> Drawing:
     own, label = own_of(pair), label_of(pair)
     most, size, unit = axis(max(1.05 * SLOWEST_READING_S, 2 * own.decode_step_s), TIME_UNITS)
 
-    def columns(label, each):
+    def lines(label, each):
         swept = plan(scenario, model=each.model, context=contexts)
         steps = zip(contexts, swept.decode_step_s, swept.cache_share_of_step, strict=True)
         return {
@@ -142,23 +148,22 @@ def latency(scenario: Scenario, pair: dict[str, Plan]) -> Drawing:
             ],
         }
 
-    rows = _stack(pair, columns)
+    rows = _stack(pair, lines)
     sentence = f"{scenario.context:,} tokens, {load}. " + step_sentence(
         label, own.decode_step_s, own.cache_share_of_step
     )
     full = own.max_context_tokens
-    visible = [float(full)] if SHORTEST <= full <= LONGEST else []
     low = [rows["step"] <= level * most for level in (0.92, 0.75)]
     where = {"context": scenario.context, "step": own.decode_step_s / size}
     return Drawing(
         {
-            "rows": pd.DataFrame(rows),
+            "rows": rows,
             "ends": _names(rows, pair, low, "context", "step"),
             "point": _point(
                 sentence, words.duration(own.decode_step_s), along(scenario.context) < 0.2, **where
             ),
             "speeds": speeds(most, size),
-            "full": pd.DataFrame({"context": visible, "label": ["memory full"] * len(visible)}),
+            "full": _full(full),
         },
         (most, unit),
         {
@@ -199,26 +204,24 @@ def engine_latency(served: Served) -> Drawing:
     rows["sentence"] = [sentence(*each) for each in times]
     here = sentence(scenario.context, now.value, now.low, now.high)
     ideal = words.duration(own.decode_step_s)
-    frame = pd.DataFrame(rows)
     names = []
     for name, column, level in ((served.engine.name, "step", 0.92), ("ideal", "ideal", 0.75)):
-        at = np.flatnonzero(frame[column] <= level * most)
+        at = np.flatnonzero(rows[column] <= level * most)
         if len(at):
             context = contexts[at[-1]]
             left = column == "step" or along(context) > 0.8
             side = ("right", -8) if left else ("left", 8)
-            names.append((name, context, frame[column][at[-1]], *side))
+            names.append((name, context, rows[column][at[-1]], *side))
     full = _longest(served)
-    visible = [full] if SHORTEST <= full <= LONGEST else []
     where = {"context": scenario.context, "step": now.value / size}
     label = words.duration(now.value)
     return Drawing(
         {
-            "rows": frame,
-            "ends": pd.DataFrame(names, columns=["variant", "context", "step", "align", "shift"]),
+            "rows": rows,
+            "ends": by_column(names, "variant", "context", "step", "align", "shift"),
             "point": _point(here, label, along(scenario.context) < 0.2, **where),
             "speeds": speeds(most, size),
-            "full": pd.DataFrame({"context": visible, "label": ["memory full"] * len(visible)}),
+            "full": _full(full),
         },
         (most, unit),
         {
@@ -243,7 +246,7 @@ def fit(scenario: Scenario, pair: dict[str, Plan]) -> Drawing:
     """The longest context that fits at each concurrency, a line a variant."""
     counts = np.union1d(CONCURRENCIES, scenario.concurrency)
 
-    def columns(label, each):
+    def lines(label, each):
         longest = plan(scenario, model=each.model, concurrency=counts).max_context_tokens
         seen = (longest >= SHORTEST) & (longest <= LONGEST)
         return {
@@ -251,13 +254,15 @@ def fit(scenario: Scenario, pair: dict[str, Plan]) -> Drawing:
             "longest": longest,
             "line": np.where(seen, longest, np.nan),
             "edge": longest.clip(SHORTEST, LONGEST),
+            "least": np.full(len(counts), SHORTEST),
+            "greatest": np.full(len(counts), LONGEST),
             "sentence": [
                 f"{label}: {words.requests(count)} of up to {words.whole(n)} tokens fit"
                 for count, n in zip(counts, longest, strict=True)
             ],
         }
 
-    rows = _stack(pair, columns)
+    rows = _stack(pair, lines)
     seen = ~np.isnan(rows["line"])
     # Names stand away from the present point's own words.
     near = 16 <= scenario.concurrency <= 256
@@ -269,7 +274,7 @@ def fit(scenario: Scenario, pair: dict[str, Plan]) -> Drawing:
     where = {"line": scenario.context, "concurrency": scenario.concurrency}
     return Drawing(
         {
-            "rows": pd.DataFrame(rows).assign(least=SHORTEST, greatest=LONGEST),
+            "rows": rows,
             "ends": _names(rows, pair, low, "line", "concurrency"),
             "point": _point(f"{load}: {here}", here, along(scenario.context) < 0.2, **where),
             "corners": _corners(scenario, own),
@@ -293,8 +298,7 @@ def _corners(scenario, own):
         "fits" if plan(scenario, model=own.model, context=n, concurrency=b).fits else "does not fit"
         for n, b, *_ in ends
     ]
-    frame = pd.DataFrame(ends, columns=["line", "concurrency", "align", "shift", "lift"])
-    return frame.assign(label=said)
+    return {**by_column(ends, "line", "concurrency", "align", "shift", "lift"), "label": said}
 
 
 def along(context):
@@ -304,7 +308,21 @@ def along(context):
 
 def _point(sentence, label, at_left, **where):
     side = {"align": "left", "shift": 10} if at_left else {"align": "right", "shift": -10}
-    return pd.DataFrame([{**where, **side, "label": label, "sentence": sentence}])
+    point = {**where, **side, "label": label, "sentence": sentence}
+    return {name: [value] for name, value in point.items()}
+
+
+def _full(context):
+    """Where memory is full, as far as the axis goes; its words stay inside the plot."""
+    side = ("right", -5) if context > LONGEST / 8 else ("left", 5)
+    rows = [(float(context), "memory full", *side)] if SHORTEST <= context <= LONGEST else []
+    return by_column(rows, "context", "label", "align", "shift")
+
+
+def by_column(rows, *names):
+    """Rows as columns by name; empty ones where there are no rows."""
+    held = zip(*rows, strict=True) if rows else [()] * len(names)
+    return dict(zip(names, map(list, held), strict=True))
 
 
 def speeds(most, size):
@@ -314,7 +332,8 @@ def speeds(most, size):
         at = 1 / speed / size
         rows.append((at, f"{name}, {speed} tokens/s" if at - room >= most / 10 else ""))
         room = at if rows[-1][1] else room
-    return pd.DataFrame(rows, columns=["step", "label"]).assign(align="left", shift=4)
+    count = len(rows)
+    return {**by_column(rows, "step", "label"), "align": ["left"] * count, "shift": [4] * count}
 
 
 def _names(rows, pair, shown, x, y):
@@ -333,7 +352,7 @@ def _names(rows, pair, shown, x, y):
             left = along(context) > (0.65 if place else 0.35)
             side = ("right", -8) if left else ("left", 8)
             names.append((label, context, rows[y][at[-1]], *side))
-    return pd.DataFrame(names, columns=["variant", x, y, "align", "shift"])
+    return by_column(names, "variant", x, y, "align", "shift")
 
 
 def _before(contexts, most):

@@ -47,7 +47,7 @@ def drawn(page):
     marks = {}
     for name in CHART_NAMES:
         chart = page.locator(f".st-key-chart-{name}")
-        label = chart.locator("[role=graphics-document]").first.get_attribute("aria-label")
+        label = chart.locator("[data-testid=stHtml] p").inner_text()
         drawing = chart.locator("svg.marks").inner_html()
         marks[name] = (label, re.sub(r"clip\d+", "clip", drawing))  # numbered anew on each page
     return marks

@@ -32,7 +32,7 @@ def test_accuracy_starts_with_its_headline_errors():
     assert {each.label: each.value for each in page.metric} == {
         name: value for name, (value, _, _) in evidence.headlines().items()
     }
-    points = frames(page, "Decode step, calibrated model")["rows"]
+    points = frames(page, "Predicted over measured")["rows"]
     assert len(points) == len(evidence.selected(evidence.View()))
     assert set(points.basis) == {evidence.LEFT_OUT, evidence.NEVER}
 
@@ -51,7 +51,7 @@ def test_filters_narrow_and_fall_back_with_the_quantity():
     page.selectbox(key="view-engine").set_value("mlc").run()
     page.selectbox(key="view-rows").set_value("left-out").run()
     assert page.session_state.view == evidence.View(engine="mlc", rows="left-out")
-    assert len(frames(page, "calibrated model")["rows"]) == 16
+    assert len(frames(page, "Predicted over measured")["rows"]) == 16
     page.session_state["rows-box"] = True
     page.run()
     table = next(each.value for each in page.dataframe if "source" in each.value)
@@ -162,7 +162,7 @@ def test_what_a_log_says_stays_text():
 
 # --- in a browser -------------------------------------------------------------------------------
 
-SCATTER = ".st-key-chart-predicted [role=graphics-document]"
+SCATTER = ".st-key-chart-predicted [data-testid=stHtml] p"
 
 
 @pytest.mark.browser
@@ -175,13 +175,13 @@ def test_accuracy_is_filtered_and_its_address_reopens_it(browse):
     idle(page, SCATTER)
     view = evidence.View("serving", engine="sglang", by="batch")
     assert urlsplit(page.url).query == evidence.encode(view)
-    label = page.locator(SCATTER).first.get_attribute("aria-label")
+    label = page.locator(SCATTER).inner_text()
     assert f"{len(evidence.selected(view))} source left out" in label
     points = page.locator('.st-key-chart-predicted path[aria-roledescription="point"]')
     assert points.count() == len(evidence.selected(view))
     other = browse(f"accuracy?{urlsplit(page.url).query}", SCATTER)
     idle(other, SCATTER)
-    assert other.locator(SCATTER).first.get_attribute("aria-label") == label
+    assert other.locator(SCATTER).inner_text() == label
     assert other.url == page.url
     other.set_viewport_size({"width": 390, "height": 844})
     other.emulate_media(color_scheme="dark")

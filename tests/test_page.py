@@ -30,7 +30,7 @@ def frames(page, chart):
     """The frames behind one chart, as they are sent to the browser."""
     for element in page.get("vega_lite_chart"):
         sets = {each.name: each.data.data for each in element.proto.datasets}
-        if chart in element.proto.alt:
+        if chart == element.proto.alt:
             return {name: pa.ipc.open_stream(d).read_pandas() for name, d in sets.items()}
     raise AssertionError(f"no chart {chart}")
 
@@ -66,7 +66,7 @@ def test_an_example_shows_its_plan(example):
     )
     assert not page.exception
     assert (page.title[0].value, page.markdown[0].value) == answer.verdict(result)
-    point = frames(page, "Time per token over")["point"]
+    point = frames(page, "Time per token")["point"]
     assert point.label[0] == words.duration(result.decode_step_s)
     assert point.context[0] == result.context_tokens
     parts = frames(page, "Memory at this load")["rows"]

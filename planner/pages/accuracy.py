@@ -73,7 +73,7 @@ else:
     if rows["ideal"].notna().any():
         ideal = evidence_drawings.scatter(view, rows, "ideal")
         drawings["The ideal formula over measured"] = (charts_accuracy.ideal, ideal)
-    controls.show_drawings(drawings)
+    controls.show_drawings(drawings.items())
     st.markdown(
         ":small[Dashed: predicted as measured. Grey: the stated 80 % band, where there is one. "
         "The table of the measurements links each to its source.]"

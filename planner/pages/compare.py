@@ -108,7 +108,7 @@ def results(found: Comparison):
     st.markdown("**What comes of it**")
     table(differences.figures(all_))
     drawings = comparison_page.drawings(all_)
-    controls.show_drawings(drawings, lambda spec, *_: spec)
+    controls.show_drawings(drawings.items(), lambda spec, *_: spec)
     with controls.folded("mistakes", "Why does another calculator say otherwise?") as open_:
         if open_:
             wrong(found)

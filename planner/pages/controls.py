@@ -7,6 +7,7 @@ read when a page is entered (a link, a reload, Back) and written after every cha
 from contextlib import contextmanager
 from html import escape
 
+import pyarrow
 import streamlit as st
 
 from planner import charts, parallel, presets, settings, words
@@ -15,6 +16,10 @@ from planner.pages import predict
 from planner.pages.component import component
 from planner.scenario import LENGTHS, NUMBERS, Scenario, as_link, decode, device_numbers, encode
 
+UNSEEN = (  # read aloud, but not to be seen
+    '<p style="position: absolute; width: 1px; height: 1px; overflow: hidden; '
+    'clip-path: inset(50%)">{}</p>'
+)
 EMBED = ("embed", "embed_options")  # Streamlit's own parameters
 
 
@@ -274,12 +279,18 @@ def folded(key: str, label: str):
         yield box.open
 
 
-def show_drawings(drawings: dict, marked=None):
-    """Charts by title, two a row: each a chart function and the drawing it shows."""
-    places = [column for _ in range(0, len(drawings), 2) for column in st.columns(2, gap="large")]
-    for place, (title, (chart, drawing)) in zip(places, drawings.items(), strict=False):
+def show_drawings(drawings, marked=None) -> dict:
+    """Charts, two a row, in pairs of a title and what `show_drawing` takes; the same by title.
+
+    Each is sent before the next is worked out, so that the first are seen the sooner.
+    """
+    shown, places = {}, ()
+    for title, (chart, drawing) in drawings:
+        place, *places = places or st.columns(2, gap="large")
         with place:
             show_drawing(title, chart, drawing, marked)
+        shown[title] = chart, drawing
+    return shown
 
 
 def show_drawing(title, chart, drawing, marked=None):
@@ -289,14 +300,33 @@ def show_drawing(title, chart, drawing, marked=None):
     or None where it must wait.
     """
     with st.container(key=f"chart-{chart.__name__}"):
-        st.markdown(f"**{title}**")
         spec = charts.prepared(chart, *drawing.bounds, st.context.theme.type == "dark")
         if marked:
             spec = marked(spec, chart, drawing.bounds)
-        if spec is not None:
-            st.vega_lite_chart(
-                spec={**spec, "datasets": drawing.frames}, key=chart.__name__, alt=drawing.alt
-            )
+        put_chart(title, spec, drawing, chart.__name__)
+
+
+def put_chart(title, spec, drawing, key):
+    """A chart under its title, with what it shows in words for whoever does not see it.
+
+    Where there is no specification, it must wait for a guess. The words are not the chart's own
+    `alt`, which is part of its specification: each change of it would build the chart anew, which
+    takes the browser thrice as long as drawing it anew.
+    """
+    said = UNSEEN.format(escape(drawing.alt)) if spec is not None else ""
+    st.html(f"<b>{escape(title)}</b>{said}")
+    if spec is None:
+        predict.waiting()
+    else:
+        st.vega_lite_chart(spec={**spec, "datasets": datasets(drawing)}, key=key, alt=title)
+
+
+def datasets(drawing) -> dict:
+    """A drawing's data as it goes to the browser. Columns go without the frame they would make."""
+    return {
+        name: pyarrow.table(held) if isinstance(held, dict) else held
+        for name, held in drawing.data.items()
+    }
 
 
 def show_notices(notices: tuple[Notice, ...]):

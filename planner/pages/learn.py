@@ -145,21 +145,18 @@ def pictures(visit: Visit, asked: predict.Asked):
     ]
     for number, (place, picture) in enumerate(zip(places, view.pictures, strict=False)):
         with place.container(key=f"chart-{number}"):
-            st.markdown(f"**{picture.title}**")
-            if asked.shows(picture.gives):
-                _chart(asked, picture, f"{visit.page}-{number}")
+            spec = _spec(asked, picture) if asked.allows(picture.gives) else None
+            controls.put_chart(picture.title, spec, picture.drawing, f"{visit.page}-{number}")
     if view.lines:
         _arithmetic(asked, view)
     _tables(asked, view, visit.page)
 
 
-def _chart(asked, picture, key):
-    draw, drawing = getattr(lesson_charts, picture.chart), picture.drawing
-    spec = charts.prepared(draw, *drawing.bounds, screen.dark())
+def _spec(asked, picture):
+    draw = getattr(lesson_charts, picture.chart)
+    spec = charts.prepared(draw, *picture.drawing.bounds, screen.dark())
     spec = asked.picture(picture, spec, screen.dark())
-    if screen.presenting():
-        spec = lesson_charts.large(spec)
-    st.vega_lite_chart(spec={**spec, "datasets": drawing.frames}, key=key, alt=drawing.alt)
+    return lesson_charts.large(spec) if screen.presenting() else spec
 
 
 def _arithmetic(asked, view):

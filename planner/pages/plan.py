@@ -55,8 +55,7 @@ with st.container(horizontal=True, key="figures", gap="small"):
             width=132,
         )
 
-drawings = report_page.drawings(served)
-controls.show_drawings(drawings, asked.drawn)
+drawings = controls.show_drawings(report_page.drawn(served), asked.drawn)
 
 with controls.folded("model-box", "The model") as open_:
     if open_ and asked.answered(st):

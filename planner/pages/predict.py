@@ -53,6 +53,11 @@ def suffix(page: str, **more: str) -> str:
     return "&" + urlencode(shared, safe=",") if shared else ""
 
 
+def waiting(place=st):
+    """What stands in the place of what must not be seen yet."""
+    place.caption(f":material/visibility_off: {WAITING}")
+
+
 @dataclass(frozen=True)
 class Asked:
     """A page under its question. `query` is the page's own state as a link writes it."""
@@ -79,12 +84,15 @@ class Asked:
                     width=METRIC_WIDTH[screen.presenting()],
                 )
 
+    def allows(self, gives) -> bool:
+        """Whether what gives those figures away may be seen."""
+        return self.hidden.isdisjoint(gives)
+
     def shows(self, gives, place=st) -> bool:
         """Whether what gives those figures away may be seen; says so where it may not."""
-        if self.hidden.isdisjoint(gives):
-            return True
-        place.caption(f":material/visibility_off: {WAITING}")
-        return False
+        if not self.allows(gives):
+            waiting(place)
+        return self.allows(gives)
 
     def answered(self, place) -> bool:
         """Whether nothing is hidden any more; says so where something is."""
@@ -118,7 +126,7 @@ class Asked:
     def drawn(self, spec, chart, bounds):
         """A Plan chart's specification with the guesses on it; None where it must wait."""
         name = chart.__name__
-        if not self.shows(plan_page.GIVES.get(name, ())):
+        if not self.allows(plan_page.GIVES.get(name, ())):
             return None
         marks = plan_page.marks(self.own, name, self.question.guesses, *bounds[:2])
         return _marked(spec, marks, plan_page.CHANNEL.get(name), screen.dark())
