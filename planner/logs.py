@@ -38,6 +38,7 @@ WORDS = {  # figures that are words, and how far such a word may reach
 COLOURS = re.compile(r"\x1b\[[\d;]{0,20}[A-Za-z]|\[\d{1,3}(?:;\d{1,3}){0,5}m")
 NUMBER = r"-?\d{1,3}(?:,\d{3}){1,4}|-?\d{1,13}(?:\.\d{1,9})?"
 COUNT = r"\d{1,3}(?:,\d{3}){1,4}|\d{1,13}"
+VLLM = ((26, "vllm-0.26"), (20, "vllm"), (0, "vllm-0.20"))  # since which 0.x, the newest first
 UNITS = {"_gib": 1.0, "_mib": 1 / 1024, "_mb": 10**6 / GIB, "_bytes": 1 / GIB}
 WHOLE = ("tokens", "blocks", "parallel", "len", "sequences")
 
@@ -95,10 +96,10 @@ class LogReading:
         if self.engine == "vllm":
             release = re.match(r"v?0\.(\d{1,3})(?!\d)", self.version or "")
             # Only early versions print blocks, or tokens that are not concurrency times length;
-            # without either sign the current one is meant.
-            unlike = self.blocks is not None or self._groups_counted
-            early = int(release[1]) < 21 if release else unlike
-            return "vllm-0.20" if early else "vllm"
+            # without either sign the newest one is meant.
+            early = self.blocks is not None or self.groups_counted
+            minor = int(release[1]) if release else 0 if early else VLLM[0][0]
+            return next(id for since, id in VLLM if minor >= since)
         if self.engine == "llama.cpp":
             device = (self.device or "").lower()
             if device.startswith(("metal", "mtl", "vulkan")):
@@ -108,7 +109,7 @@ class LogReading:
         return self.engine
 
     @property
-    def _groups_counted(self):
+    def groups_counted(self):
         """Whether the printed tokens are those of one group of a hybrid model's blocks."""
         if not (self.tokens and self.concurrency and self.max_model_len):
             return False
