@@ -57,8 +57,9 @@ class LogReading:
 
     engine: vllm, sglang, tensorrt-llm, llama.cpp or "". fraction: as set. total_gib: of the device;
     free_gib: at the moment that matters to the engine. graphs_held_gib: what was kept back for
-    graphs before they were captured. state_gib: recurrent states, beside the pool. llama.cpp's
-    sizes are summed over its devices. lines: for each figure, where it was read.
+    graphs before they were captured; vLLM since 0.27 adds it to activation_gib, where it stays if
+    the log does not print it by itself too. state_gib: recurrent states, beside the pool.
+    llama.cpp's sizes are summed over its devices. lines: for each figure, where it was read.
     """
 
     engine: str = ""
@@ -232,6 +233,8 @@ DERIVED = (
     ("weights_gib", ("free_gib", "after_gib"), lambda free, after: free - after),
     ("free_gib", ("weights_gib", "after_gib"), lambda weights, after: weights + after),
     ("activation_gib", ("weights_gib", "peak_torch_gib"), lambda weights, peak: peak - weights),
+    ("activation_gib", ("graphs_held_gib", "step_gib"), lambda held, step: step - held),
+    ("activation_gib", ("step_gib",), lambda step: step),
     ("non_torch_gib", ("weights_gib", "consumed_gib"), lambda weights, both: both - weights),
     ("pool_gib", ("key_gib", "value_gib"), lambda key, value: key + value),
     ("state_gib", ("conv_gib", "ssm_gib"), lambda conv, state: conv + state),

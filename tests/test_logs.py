@@ -362,6 +362,24 @@ def test_0_20_0_prints_tokens_by_groups_and_0_20_1_does_not():
         assert [abs(row.percent) < 0.02 for row in rows] == [True, True]
 
 
+def test_since_0_27_a_step_s_peak_is_printed_with_the_graphs_held():
+    # vLLM 0.28 on one device of 80 GiB, a hybrid of 27B parameters.
+    text = (
+        "Model loading took 51.1 GiB memory\nAvailable KV cache memory: 19.54 GiB\n"
+        "CUDA graph pool memory: 0.71 GiB (actual), 1.55 GiB (estimated), difference: 0.84 GiB\n"
+        "Free memory on device (79.99/80.0 GiB) on startup. Desired GPU memory utilization is "
+        "(0.92, 73.6 GiB). Actual usage is 51.66 GiB for consumed memory (weights + non-torch), "
+        "2.4 GiB for peak activation, and 0.71 GiB for CUDAGraph memory."
+    )
+    reading = read_log(text)
+    assert reading.graphs_held_gib == 1.55
+    assert reading.activation_gib == pytest.approx(2.4 - 1.55)
+    assert reading.lines["activation_gib"].number == 4
+    rows = reconcile(reading, ENGINES[reading.engine_id], bytes_per_token=65536)
+    own = next(row for row in rows if row.how.startswith("the log's own"))
+    assert own.predicted == pytest.approx(19.54, abs=0.005)
+
+
 def test_old_vllm_blocks():
     rows = by_quantity("vllm-v0", "vllm-0.20", bytes_per_token=131072)
     assert abs(rows["blocks"].percent) < 0.1
