@@ -15,17 +15,27 @@ from planner.engine import Engine
 from planner.scenario import Scenario
 from planner.serving import Served
 
-SHOWN = ("vllm", "sglang", "tensorrt-llm", "llama.cpp-cuda")  # where the engine chosen has none
+SHOWN = (
+    "vllm-0.26",
+    "sglang",
+    "tensorrt-llm",
+    "llama.cpp-cuda",
+)  # where the engine chosen has none
 CONFIG = "planner.yaml"
 GGUF_CACHE = {"fp16": "f16", "q8_0": "q8_0", "q4_1": "q4_1", "q4_0": "q4_0", "iq4_nl": "iq4_nl"}
 PLAIN = ("fp16", "fp32")
 ONLINE = {  # weights that are quantised while a 16-bit checkpoint is loaded
-    "vllm": {"fp8": "fp8_per_tensor", "fp8-block": "fp8_per_block"},
-    "vllm-0.20": {"fp8": "fp8", "fp8-block": "fp8_per_block", "nf4": "bitsandbytes"},
+    "vllm-0.26": {"fp8": "fp8_per_tensor", "fp8-block": "fp8_per_block"},
+    "vllm": {"fp8": "fp8_per_tensor", "fp8-block": "fp8_per_block", "nf4": "bitsandbytes"},
+    "vllm-0.20": {"fp8": "fp8", "nf4": "bitsandbytes"},
     "sglang": {"fp8": "fp8"},
 }
-UNREAD = {"vllm": ("GGUF", "bitsandbytes")}  # kinds of checkpoint, by a word of their name
+UNREAD = {  # kinds of checkpoint, by a word of their name
+    "vllm-0.26": ("GGUF", "bitsandbytes"),
+    "vllm": ("GGUF",),
+}
 VLLM_CACHE = {"fp8": "fp8", "int8": "int8_per_token_head", "nvfp4": "nvfp4"}
+EARLY_CACHE = {"fp8": "fp8"}  # of vLLM before 0.20
 SGLANG_CACHE = {"fp8": "fp8_e4m3", "nvfp4": "nvfp4"}
 TENSORRT_CACHE = {"fp8": "fp8", "nvfp4": "nvfp4"}
 MOST_SLOTS = 256  # LLAMA_MAX_SEQ of llama.cpp
@@ -152,7 +162,8 @@ def _one_cache(scenario, known, engine):
 
 def _vllm(scenario, engine):
     stored, more = _checkpoint(scenario, engine)
-    cache, notes = _one_cache(scenario, VLLM_CACHE, "vLLM")
+    known = EARLY_CACHE if engine.id == "vllm-0.20" else VLLM_CACHE
+    cache, notes = _one_cache(scenario, known, engine.name)
     notes += more
     if cache == VLLM_CACHE["int8"]:
         notes += ("Cache: vLLM adds a scale of 4 bytes to each key and value of a head.",)
@@ -285,8 +296,7 @@ def _llama(scenario, engine):
 
 
 KINDS = {
-    "vllm": _vllm,
-    "vllm-0.20": _vllm,
+    **dict.fromkeys(("vllm-0.26", "vllm", "vllm-0.20"), _vllm),
     "sglang": _sglang,
     "tensorrt-llm": _tensorrt,
     **dict.fromkeys(

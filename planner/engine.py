@@ -46,9 +46,9 @@ class Engine:
     `formulas.activation_bytes`. batched_tokens: most tokens in one step (inf: a whole prompt).
     logit_rows: rows of logits at the peak. block_tokens: tokens in a block. pad_tokens: a context
     is padded to a multiple of it. paging: a key of `PAGINGS`. printed_tokens: a key of `PRINTED`.
-    group_slack: see `grouped`. pool_taken: “all” where the pool takes all that is left at start, as
-    vLLM does, so that its size says nothing about need; else “as needed”. flags: the version whose
-    start command is known here.
+    group_slack, steps_in_flight: see `grouped`. pool_taken: “all” where the pool takes all that is
+    left at start, as vLLM does, so that its size says nothing about need; else “as needed”. flags:
+    the version whose start command is known here.
     """
 
     id: str
@@ -71,6 +71,7 @@ class Engine:
     paging: str = "paged"
     printed_tokens: str = "capacity"
     group_slack: float = 1.0
+    steps_in_flight: int = 1
     pool_taken: str = "as needed"
     flags: str = ""
     figures: Mapping[str, Figure] = field(default_factory=dict, compare=False, hash=False)
@@ -88,7 +89,7 @@ class Engine:
                 raise ValueError(f"{self.id}: {name}: “{getattr(self, name)}” is not known")
         if not 0 < self.fraction <= 1:
             raise ValueError(f"{self.id}: fraction: {self.fraction} is not above 0 and at most 1")
-        for name in ("block_tokens", "pad_tokens", "batched_tokens"):
+        for name in ("block_tokens", "pad_tokens", "batched_tokens", "steps_in_flight"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{self.id}: {name}: {getattr(self, name)} is less than 1")
         object.__setattr__(self, "figures", MappingProxyType(dict(self.figures)))
@@ -166,7 +167,8 @@ def grouped(engine, layers, pool, context, batched_tokens):
 
     All groups share pages of one size, so the block of the kind that stores most is stretched until
     its page holds a recurrent state, and kinds that store less put more tokens in a page. A full
-    group holds ⌈n / b⌉ blocks of a request, a sliding one no more than `formulas.window_blocks`, a
+    group holds ⌈n / b⌉ blocks of a request, a sliding one no more than `formulas.window_blocks` of
+    the tokens of all `steps_in_flight` (2 where a step is scheduled before the last one is over), a
     recurrent one a single block. A kind whose layers do not divide evenly pads its last group; the
     size of a group is that of the smallest kind, or of the largest where that is less than
     `group_slack` times as many. Layers of one kind are one group, which is plain paging.
@@ -188,7 +190,8 @@ def grouped(engine, layers, pool, context, batched_tokens):
             continue
         tokens = page // each.token_bytes
         full = np.ceil(np.asarray(context) / tokens)
-        most_blocks = formulas.window_blocks(each.window, batched_tokens, tokens)
+        in_flight = batched_tokens * engine.steps_in_flight
+        most_blocks = formulas.window_blocks(each.window, in_flight, tokens)
         needed = needed + count * np.minimum(full, most_blocks)
     return Paging(block, page * size, np.floor(pool / (page * size)), needed, groups)
 
@@ -225,12 +228,12 @@ def capacity(paging, context):
 
 
 def by_groups(paging, context):
-    """vLLM before 0.21: blocks shared out evenly over the groups, ⌊blocks / groups⌋ · block."""
+    """vLLM up to 0.20.0: blocks shared out evenly over the groups, ⌊blocks / groups⌋ · block."""
     return paging.blocks // paging.groups * paging.block_tokens
 
 
 def by_concurrency(paging, context):
-    """vLLM since 0.21: concurrency · max_model_len, whole tokens."""
+    """vLLM since 0.20.1: concurrency · max_model_len, whole tokens."""
     return np.floor(paging.blocks * context / paging.per_request)
 
 

@@ -24,7 +24,15 @@ from planner import formulas
 from planner.latency import REFERENCE_VECTOR_FLOPS
 
 GROUPS = {
-    "serving": ("other-serving", "vllm", "vllm-0.20", "sglang", "tensorrt-llm", "lmdeploy"),
+    "serving": (
+        "other-serving",
+        "vllm-0.26",
+        "vllm",
+        "vllm-0.20",
+        "sglang",
+        "tensorrt-llm",
+        "lmdeploy",
+    ),
     "local": (
         "other-local",
         "llama.cpp-cuda",

@@ -38,6 +38,7 @@ WORDS = {  # figures that are words, and how far such a word may reach
 COLOURS = re.compile(r"\x1b\[[\d;]{0,20}[A-Za-z]|\[\d{1,3}(?:;\d{1,3}){0,5}m")
 NUMBER = r"-?\d{1,3}(?:,\d{3}){1,4}|-?\d{1,13}(?:\.\d{1,9})?"
 COUNT = r"\d{1,3}(?:,\d{3}){1,4}|\d{1,13}"
+VLLM = ((26, "vllm-0.26"), (20, "vllm"), (0, "vllm-0.20"))  # since which 0.x, the newest first
 UNITS = {"_gib": 1.0, "_mib": 1 / 1024, "_mb": 10**6 / GIB, "_bytes": 1 / GIB}
 WHOLE = ("tokens", "blocks", "parallel", "len", "sequences")
 
@@ -56,8 +57,9 @@ class LogReading:
 
     engine: vllm, sglang, tensorrt-llm, llama.cpp or "". fraction: as set. total_gib: of the device;
     free_gib: at the moment that matters to the engine. graphs_held_gib: what was kept back for
-    graphs before they were captured. state_gib: recurrent states, beside the pool. llama.cpp's
-    sizes are summed over its devices. lines: for each figure, where it was read.
+    graphs before they were captured; vLLM since 0.27 adds it to activation_gib, where it stays if
+    the log does not print it by itself too. state_gib: recurrent states, beside the pool.
+    llama.cpp's sizes are summed over its devices. lines: for each figure, where it was read.
     """
 
     engine: str = ""
@@ -95,10 +97,10 @@ class LogReading:
         if self.engine == "vllm":
             release = re.match(r"v?0\.(\d{1,3})(?!\d)", self.version or "")
             # Only early versions print blocks, or tokens that are not concurrency times length;
-            # without either sign the current one is meant.
-            unlike = self.blocks is not None or self._groups_counted
-            early = int(release[1]) < 21 if release else unlike
-            return "vllm-0.20" if early else "vllm"
+            # without either sign the newest one is meant.
+            early = self.blocks is not None or self.groups_counted
+            minor = int(release[1]) if release else 0 if early else VLLM[0][0]
+            return next(id for since, id in VLLM if minor >= since)
         if self.engine == "llama.cpp":
             device = (self.device or "").lower()
             if device.startswith(("metal", "mtl", "vulkan")):
@@ -108,7 +110,7 @@ class LogReading:
         return self.engine
 
     @property
-    def _groups_counted(self):
+    def groups_counted(self):
         """Whether the printed tokens are those of one group of a hybrid model's blocks."""
         if not (self.tokens and self.concurrency and self.max_model_len):
             return False
@@ -231,6 +233,8 @@ DERIVED = (
     ("weights_gib", ("free_gib", "after_gib"), lambda free, after: free - after),
     ("free_gib", ("weights_gib", "after_gib"), lambda weights, after: weights + after),
     ("activation_gib", ("weights_gib", "peak_torch_gib"), lambda weights, peak: peak - weights),
+    ("activation_gib", ("graphs_held_gib", "step_gib"), lambda held, step: step - held),
+    ("activation_gib", ("step_gib",), lambda step: step),
     ("non_torch_gib", ("weights_gib", "consumed_gib"), lambda weights, both: both - weights),
     ("pool_gib", ("key_gib", "value_gib"), lambda key, value: key + value),
     ("state_gib", ("conv_gib", "ssm_gib"), lambda conv, state: conv + state),

@@ -169,7 +169,7 @@ def _token_bytes():
 
 def _activations():
     for number, row in enumerate(rows("activation_peaks.csv"), start=1):
-        engine = presets.engines()["vllm"]
+        engine = presets.engines()[row["engine"]]
         predicted, least, most = (
             formulas.activation_bytes(
                 each.activation_per_width,
@@ -185,7 +185,7 @@ def _activations():
             row,
             f"activation-{number}",
             "activation",
-            basis="in sample",
+            basis="in sample" if row["engine"] == pool_fit.OLDER else "never fitted",
             engine=VLLM,
             context_tokens=float(row["batched_tokens"]),
             measured=float(row["activation_gib"]) * GIB,

@@ -7,6 +7,10 @@ was written down after, with steps of rounding that give the same, so that a poo
 by what the rule gives without its source. The step of an activation is four bytes, one number in
 single precision, as logits are; that of a size a tenth of a GiB.
 
+The newer versions, which take graphs off the pool, share their sizes. `logit_bytes` of the newest
+is read in its source and stays assumed: a model runner that holds less of the logits. Four of its
+logs print the peak of a step apart from graphs; no constant is made of them.
+
 What a device adds when there are several (link_gib) has one log behind it and stays assumed; the
 ends of the bands stay as they were set by hand, and the logs that came later say what they hold.
 """
@@ -21,7 +25,7 @@ from planner import fit, presets
 from planner.engine import GIB
 from planner.measurements import rows
 
-OLDER, NEWER = "vllm-0.20", "vllm"
+OLDER, NEWER = "vllm-0.20", ("vllm", "vllm-0.26")
 STEPS = {"activation_per_width": 4, "logit_bytes": 4, "non_torch_gib": 0.1, "graphs_gib": 0.1}
 
 
@@ -36,18 +40,24 @@ def fitted() -> list[dict[str, str]]:
     return [row for row in rows("pools.csv") if row["fitted"] == "yes"]
 
 
+def peaks() -> list[dict[str, str]]:
+    """The peaks of a step that the figures were made from: those of the older version."""
+    return [row for row in rows("activation_peaks.csv") if row["engine"] == OLDER]
+
+
 @cache
 def figures(without: str | None = None) -> dict[str, dict[str, float]]:
     """Figures of each version of vLLM from all logs but those of one source, rounded by STEPS.
 
     Bytes an element of the width and a logit; GiB of non-torch memory and of captured graphs.
     """
-    peaks = [row for row in rows("activation_peaks.csv") if source(row) != without]
     pools = [row for row in fitted() if source(row) != without]
-    per_width, per_logit = activation(peaks)
+    per_width, per_logit = activation([row for row in peaks() if source(row) != without])
     found = {}
-    for engine in (OLDER, NEWER):
-        figure = {"activation_per_width": per_width, "logit_bytes": per_logit}
+    for engine in (*NEWER, OLDER):
+        figure = {"activation_per_width": per_width}
+        if engine != NEWER[-1]:
+            figure["logit_bytes"] = per_logit
         for name in ("non_torch_gib", "graphs_gib"):
             figure[name] = printed(pools, name, engine)
         found[engine] = {name: rounded(value, STEPS[name]) for name, value in figure.items()}
@@ -70,10 +80,11 @@ def activation(peaks) -> np.ndarray:
 def printed(pools, name, engine) -> float:
     """Median of what the logs of a version print, GiB; any log that prints it counts.
 
-    The newer version has few logs: with n of them it lies n / (n + 1) of the way from the older
-    version's figure to their median.
+    The newer versions have few logs: with n of them all it lies n / (n + 1) of the way from the
+    older version's figure to their median.
     """
-    own = [float(row[name]) for row in pools if row["engine"] == engine and row[name]]
+    alike = (OLDER,) if engine == OLDER else NEWER
+    own = [float(row[name]) for row in pools if row["engine"] in alike and row[name]]
     if engine == OLDER:
         return float(np.median(own))
     older = printed(pools, name, OLDER)

@@ -7,7 +7,14 @@ from planner.engine import GIB, CacheLayers, Engine, cells_bytes, reserve
 from planner.logs import Line, LogReading
 
 # The figures of an engine that say how a pool is cut, whatever its size.
-CUTTING = ("block_tokens", "pad_tokens", "paging", "printed_tokens", "group_slack")
+CUTTING = (
+    "block_tokens",
+    "pad_tokens",
+    "paging",
+    "printed_tokens",
+    "group_slack",
+    "steps_in_flight",
+)
 
 
 @dataclass(frozen=True)
@@ -51,15 +58,17 @@ def reconcile(
 
     bytes_per_token, layers, weights_bytes: one device's share. `layers` is needed for models whose
     layers differ; without it every layer is like every other. A fraction or a block size that the
-    log states replaces the engine's. total_bytes stands in where the log
-    does not name the device's memory. Each row starts from what was printed before it (the pool
-    from the printed weights, tokens from the printed pool), so that errors do not add up.
+    log states replaces the engine's, as does its way of counting tokens. total_bytes stands in
+    where the log does not name the device's memory. Each row starts from what was printed before it
+    (the pool from the printed weights, tokens from the printed pool), so that errors do not add up.
     """
     layers = tuple(layers) or (CacheLayers(layers=1, token_bytes=bytes_per_token),)
     if reading.fraction is not None and 0 < reading.fraction <= 1:
         engine = engine.changed(fraction=reading.fraction)
     if reading.block_tokens:
         engine = engine.changed(block_tokens=reading.block_tokens)
+    if reading.groups_counted:
+        engine = engine.changed(printed_tokens="by groups")
     batched = reading.batched_tokens or None
     context = reading.max_model_len or 1
     size = {"layers": layers, "context_tokens": context, "batched_tokens": batched}

@@ -23,7 +23,7 @@ from tests.test_report import NAMES, named
 
 # For each engine: flags of length, requests, fraction, step, tensor, pipeline, experts.
 FLAGS = {
-    "vllm": (
+    "vllm-0.26": (
         "--max-model-len --max-num-seqs --gpu-memory-utilization --max-num-batched-tokens "
         "--tensor-parallel-size --pipeline-parallel-size"
     ),
@@ -117,7 +117,7 @@ def test_a_command_read_back_gives_the_scenario(scenario, id):
     assert (requests - 1) * scenario.dp < scenario.concurrency <= requests * scenario.dp
     assert ("Step: " in notes) == shared
     assert values[2] == engine.fraction
-    assert values[3] == max(engine.batched_tokens, values[1] if id == "vllm" else 1)
+    assert values[3] == max(engine.batched_tokens, values[1] if id == "vllm-0.26" else 1)
     spread = scenario.dp if attention(scenario, id) else 1
     assert values[4:] == [scenario.tp * spread, scenario.pp]
     assert is_copied(scenario, id) == ("Data parallel: start" in notes)
@@ -131,7 +131,7 @@ def test_a_command_read_back_gives_the_scenario(scenario, id):
     assert stored == {said} or "Cache: " in notes
     if "--enable-expert-parallel" in found:
         assert scenario.ep == scenario.tp * scenario.dp or "Experts: " in notes
-    elif id != "vllm":
+    elif id != "vllm-0.26":
         said = int(found.get("--ep-size", found.get("--ep_size", 1)))
         assert said == scenario.ep or "Experts: " in notes
         assert values[4] % said == 0
@@ -212,8 +212,23 @@ def test_a_script_names_the_version_of_its_flags(id):
 )
 def test_a_checkpoint_that_vllm_cannot_read_is_not_asked_for(weights, said):
     scenario = Scenario(model="llama-3.1-8b", weights=weights)
-    notes = commands.command(scenario, presets.engine("vllm")).notes
+    notes = commands.command(scenario, presets.engine("vllm-0.26")).notes
     assert [said in note for note in notes] == [True]
+
+
+@pytest.mark.parametrize(
+    ("id", "flag", "note"),
+    [
+        ("vllm-0.20", None, "vLLM before 0.20 has no"),
+        ("vllm", "int8_per_token_head", "adds a scale"),
+        ("vllm-0.26", "int8_per_token_head", "adds a scale"),
+    ],
+)
+def test_each_version_of_vllm_has_its_own_cache_types(id, flag, note):
+    scenario = Scenario(model="llama-3.1-8b", cache_k="int8", cache_v="int8")
+    made = commands.command(scenario, presets.engine(id))
+    assert flags(made.text).get("--kv-cache-dtype") == flag
+    assert note in " ".join(made.notes)
 
 
 def test_llama_cpp_has_a_batch_no_smaller_than_its_step():

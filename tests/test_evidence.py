@@ -39,6 +39,7 @@ def test_what_was_fitted_on_is_kept_apart():
         ("pool", IN_SAMPLE),
         ("pool", NEVER),
         ("activation", IN_SAMPLE),
+        ("activation", NEVER),
         ("capacity", NEVER),
         ("token", NEVER),
     }

@@ -13,8 +13,8 @@ from planner.latency import FILE, Timing, timings, vector_rates
 from planner.presets import accelerators
 
 WANTED = (
-    "ideal vllm-0.20 vllm sglang tensorrt-llm lmdeploy llama.cpp-cuda llama.cpp-cuda-nofa "
-    "llama.cpp-metal llama.cpp-vulkan mlc exllamav2 transformers"
+    "ideal vllm-0.20 vllm vllm-0.26 sglang tensorrt-llm lmdeploy llama.cpp-cuda "
+    "llama.cpp-cuda-nofa llama.cpp-metal llama.cpp-vulkan mlc exllamav2 transformers"
 )
 GB = 10**9
 

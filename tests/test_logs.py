@@ -82,7 +82,7 @@ SAID = {
         "concurrency": 9.27,
     },
     "vllm-0.31": {
-        "engine_id": "vllm",
+        "engine_id": "vllm-0.26",
         "version": "0.31.0-ubuntu2404",
         "weights_gib": 15.0,
         "non_torch_gib": 0.26,
@@ -326,9 +326,58 @@ def test_a_plain_vllm_log_agrees_row_by_row():
 
 
 def test_the_newest_vllm_log():
-    rows = by_quantity("vllm-0.31", "vllm", bytes_per_token=131072, width=4096, vocabulary=128256)
+    rows = by_quantity(
+        "vllm-0.31", "vllm-0.26", bytes_per_token=131072, width=4096, vocabulary=128256
+    )
     assert abs(rows["tokens"].percent) < 0.1
     assert abs(rows["concurrency"].percent) < 0.2
+
+
+@pytest.mark.parametrize(
+    ("version", "engine"),
+    [
+        ("0.8.5", "vllm-0.20"),
+        ("0.19.1", "vllm-0.20"),
+        ("0.20.0", "vllm"),
+        ("0.25.1", "vllm"),
+        ("0.26.0rc1", "vllm-0.26"),
+        ("0.33.0", "vllm-0.26"),
+        ("1.0.0", "vllm-0.26"),
+    ],
+)
+def test_the_version_of_the_log_names_the_engine(version, engine):
+    assert read_log(f"LLM engine (v{version}) with config").engine_id == engine
+    assert read_log("GPU KV cache size: 75,840 tokens").engine_id == "vllm-0.26"
+
+
+def test_0_20_0_prints_tokens_by_groups_and_0_20_1_does_not():
+    layers = [CacheLayers(18, 512), CacheLayers(18, 512, window=128)]  # gpt-oss-120b, one of four
+    text = (
+        "LLM engine (v0.20.0)\nmax_num_batched_tokens=2048\nAvailable KV cache memory: 45.32 GiB\n"
+        "GPU KV cache size: {} tokens\nMaximum concurrency for 16,384 tokens per request: 284.25x"
+    )
+    for tokens in ("2,640,144", "4,657,152"):
+        reading = read_log(text.format(tokens))
+        rows = reconcile(reading, ENGINES[reading.engine_id], bytes_per_token=512, layers=layers)
+        assert [abs(row.percent) < 0.02 for row in rows] == [True, True]
+
+
+def test_since_0_27_a_step_s_peak_is_printed_with_the_graphs_held():
+    # vLLM 0.28 on one device of 80 GiB, a hybrid of 27B parameters.
+    text = (
+        "Model loading took 51.1 GiB memory\nAvailable KV cache memory: 19.54 GiB\n"
+        "CUDA graph pool memory: 0.71 GiB (actual), 1.55 GiB (estimated), difference: 0.84 GiB\n"
+        "Free memory on device (79.99/80.0 GiB) on startup. Desired GPU memory utilization is "
+        "(0.92, 73.6 GiB). Actual usage is 51.66 GiB for consumed memory (weights + non-torch), "
+        "2.4 GiB for peak activation, and 0.71 GiB for CUDAGraph memory."
+    )
+    reading = read_log(text)
+    assert reading.graphs_held_gib == 1.55
+    assert reading.activation_gib == pytest.approx(2.4 - 1.55)
+    assert reading.lines["activation_gib"].number == 4
+    rows = reconcile(reading, ENGINES[reading.engine_id], bytes_per_token=65536)
+    own = next(row for row in rows if row.how.startswith("the log's own"))
+    assert own.predicted == pytest.approx(19.54, abs=0.005)
 
 
 def test_old_vllm_blocks():

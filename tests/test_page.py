@@ -306,10 +306,10 @@ def test_the_engine_and_its_figures_can_be_changed():
         return page.session_state.scenario
 
     assert choose(lambda: page.selectbox(key="engine"), "vllm").engine == "vllm"
-    assert page.title[0].value.startswith("Fits: vLLM since 0.21 holds up to")
+    assert page.title[0].value.startswith("Fits: vLLM 0.20 to 0.25 holds up to")
     assert choose(lambda: page.number_input(key="output"), 512).output == 512
     assert choose(lambda: page.selectbox(key="set-add"), "fraction").set == "fraction:0.92"
     assert choose(lambda: page.number_input(key="set-fraction"), 0.4).set == "fraction:0.4"
-    assert page.title[0].value.startswith("Does not fit: vLLM since 0.21 holds")
+    assert page.title[0].value.startswith("Does not fit: vLLM 0.20 to 0.25 holds")
     # Another engine has its own figures.
     assert choose(lambda: page.selectbox(key="engine"), "sglang").set == ""

@@ -108,5 +108,5 @@ def test_markdown_carries_link_version_verdict_and_arithmetic():
     written = report.as_markdown(own, "http://localhost:8501/")
     assert f"http://localhost:8501/?{encode(own.plan.scenario)}" in written
     assert __version__ in written
-    assert "# Fits: vLLM since 0.21 holds up to 54 requests" in written
+    assert "# Fits: vLLM 0.20 to 0.25 holds up to 54 requests" in written
     assert "2 × 32 layers × 8 heads × 128 × 2 bytes" in written
