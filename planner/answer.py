@@ -130,6 +130,17 @@ LEFT_OUT = """
 - Several devices: the stages of a pipeline wait for one another. Experts are taken to be chosen
   evenly, which reads the most of them.
 """
+SPARSE_LEFT_OUT = """
+- This model's attention is **sparse**: a step scores all past tokens by a short key and reads only
+  the best of them. The times are those of reading all, the most it can be.
+"""
+
+
+def left_out(served: Served) -> str:
+    """What the numbers do not hold, as a Markdown list."""
+    first = IDEAL_LEFT_OUT if served.ideal else ENGINE_LEFT_OUT
+    sparse = any(group.index_bytes for group in served.plan.model.groups)
+    return (first + LEFT_OUT + (SPARSE_LEFT_OUT if sparse else "")).replace("\n\n", "\n").strip()
 
 
 def served_verdict(served: Served) -> tuple[str, str]:

@@ -330,12 +330,6 @@ def equations(served: Served) -> list[worked.Worked]:
     return [*engine, *worked.arithmetic(served.plan)]
 
 
-def left_out(served: Served) -> str:
-    """What the numbers do not hold, as a Markdown list."""
-    first = answer.IDEAL_LEFT_OUT if served.ideal else answer.ENGINE_LEFT_OUT
-    return (first + answer.LEFT_OUT).strip()
-
-
 def as_markdown(served: Served, address: str = "") -> str:
     """The plan as a Markdown page. address: where the app is, to make the link a whole one."""
     plan = served.plan
@@ -362,7 +356,7 @@ def as_markdown(served: Served, address: str = "") -> str:
         "",
         "## What this leaves out",
         "",
-        left_out(served),
+        answer.left_out(served),
         "",
         f"LLM capacity planner {__version__}, report {REPORT_VERSION}.",
     ]

@@ -99,7 +99,6 @@ with controls.folded("take-along", "Take it along") as open_:
 
 with controls.folded("left-out", "What this leaves out") as open_:
     if open_:
-        first = answer.IDEAL_LEFT_OUT if served.ideal else answer.ENGINE_LEFT_OUT
-        st.markdown(first + answer.LEFT_OUT)
+        st.markdown(answer.left_out(served))
 
 asked.share()
