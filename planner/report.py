@@ -183,9 +183,9 @@ def _time(served):
             None,
         ),
     )
-    fitted = (
-        f"{served.engine.name}, fitted on {timing.fitted_on}" if timing.fitted_on else "assumed"
-    )
+    named = served.engine.name
+    fitted = f"{named}, fitted on {timing.fitted_on}" if timing.fitted_on else "assumed"
+    fitted = f"figures of {named}" if served.engine.id == "ideal" else fitted
     for key, ending, label, unit, value, how, band in rows:
         yield Number(f"{key}{ending}", label, unit, value, "ideal", how)
         if band:
@@ -232,6 +232,20 @@ def as_dict(served: Served) -> dict:
                 key = each.key.replace("_calibrated", f"_calibrated_{end}")
                 found[key] = _plain(getattr(each, end), each.unit)
     return found
+
+
+def with_sources(served: Served) -> dict:
+    """The flat report, and under `numbers` each with its label, unit, kind, band and source."""
+    listed = [
+        {
+            **each._asdict(),
+            "value": _plain(each.value, each.unit),
+            "low": _plain(each.low, each.unit),
+            "high": _plain(each.high, each.unit),
+        }
+        for each in numbers(served)
+    ]
+    return {**as_dict(served), "numbers": listed}
 
 
 def fits(served: Served) -> bool:

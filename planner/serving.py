@@ -50,7 +50,9 @@ class Served:
 
     @property
     def ideal(self):
-        return self.engine.id == "ideal"
+        """Whether counting is all: the ideal engine as it is, and no prompts arriving."""
+        as_it_is = self.engine.id == "ideal" and not self.plan.scenario.set
+        return as_it_is and self.mixed is None
 
     @property
     def fits(self):

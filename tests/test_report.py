@@ -112,6 +112,23 @@ def test_markdown_carries_link_version_verdict_and_arithmetic():
     assert "2 × 32 layers × 8 heads × 128 × 2 bytes" in written
 
 
+def test_every_number_is_there_with_its_source():
+    own = served(engine="sglang", device="h100-sxm")
+    found = report.with_sources(own)
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert {key: found[key] for key in report.as_dict(own)} == report.as_dict(own)
+    listed = {each["key"]: each for each in found["numbers"]}
+    assert listed.keys() == {each.key for each in report.numbers(own)}
+    for key, each in listed.items():
+        assert each["value"] == found[key]
+        assert each["unit"]
+        assert each["kind"] in ("given", "data sheet", "computed", "ideal", "calibrated")
+    step = listed["decode_step_calibrated_s"]
+    assert step["low"] < step["value"] < step["high"]
+    assert "fitted on" in step["source"]
+    assert "H100" in listed["bandwidth_bytes_per_s"]["source"]
+
+
 @pytest.mark.parametrize(("model", "sparse"), [("deepseek-v3.2", True), ("deepseek-v3", False)])
 def test_sparse_attention_is_said_to_be_charged_in_full(model, sparse):
     own = served(model=model, tp=8, device="h200-sxm")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import Scenario, answer, bars, decode, plan, presets, settings, sweep, worked
+from planner import Scenario, answer, bars, decode, plan, presets, report, settings, sweep, worked
 from planner.latency import timings
 from planner.serving import parts, serve
 from tests.test_plan import calculator, printed, scenarios
@@ -160,3 +160,18 @@ def test_an_engine_s_link_says_what_it_means():
     )
     assert notices == ()
     assert (scenario.the_engine.fraction, scenario.prompt, scenario.output) == (0.95, 1000, 200)
+
+
+@pytest.mark.parametrize("more", [{"set": "bandwidth_efficiency:0.7"}, {"output": 500}])
+def test_the_ideal_engine_changed_is_an_engine_like_any_other(more):
+    own = serve(plan(Scenario()))
+    changed = serve(plan(Scenario(**more)))
+    assert own.ideal
+    assert not changed.ideal
+    found = report.as_dict(changed)
+    assert found["decode_step_s"] == own.plan.decode_step_s
+    step = (changed.mixed_s or changed.step_s).value
+    assert found["decode_step_calibrated_s"] == step > own.plan.decode_step_s
+    kind = "as set" if "set" in more else "ideal"
+    assert {each.kind for each in answer.figures(changed)[3:]} == {kind}
+    assert ("that you changed" in answer.left_out(changed)) == ("set" in more)
