@@ -160,7 +160,8 @@ def served_verdict(served: Served) -> tuple[str, str]:
         return verdict(served.plan)
     plan, scenario, name = served.plan, served.plan.scenario, served.engine.name
     step = served.mixed_s or served.step_s
-    speed = f"each sees {words.significant(1 / step.high)} to {words.rate(1 / step.low)}"
+    least = f"{words.significant(1 / step.high)} to " if step.high > step.low else ""
+    speed = f"each sees {least}{words.rate(1 / step.low)}"
     speed = speed.replace("each", "it", 1) if scenario.concurrency == 1 else speed
     each = f"of {words.whole(scenario.context)} tokens"
     where = " on each device" if scenario.layout.devices > 1 else ""

@@ -32,7 +32,8 @@ RUNS = "=+-@\t\r\n|%"  # first signs of a cell that a spreadsheet may take for a
 
 
 class Number(NamedTuple):
-    """One number of a plan, in SI units. kind: given, data sheet, computed, ideal or calibrated.
+    """One number of a plan, in SI units. kind: given, data sheet, computed, ideal, calibrated, or as
+    set where it is of the ideal engine with figures changed.
 
     value: ∞ where there is no end; None where there is none, as of an engine that is not chosen.
     low, high: the ends of its band, None where it has none. source: where it is from, in words.
@@ -79,6 +80,11 @@ def _given(served):
         yield Number(key, f"{label} of a device", unit, value, kind, source)
 
 
+def _kind(served):
+    """What the numbers with the engine are."""
+    return "as set" if served.engine.id == "ideal" and not served.ideal else "calibrated"
+
+
 def _memory(served):
     plan, real = served.plan, not served.ideal
     stored, counted = presets.weight_format(plan.scenario.weights), "counted by the model's layers"
@@ -123,7 +129,8 @@ def _memory(served):
     ):
         low, value, high = found.get(name, (None, None, None))
         source = f"figures of {served.engine.name}" if real else ""
-        yield Number(key, f"{label}, with the engine", unit, value, "calibrated", source, low, high)
+        kind = _kind(served)
+        yield Number(key, f"{label}, with the engine", unit, value, kind, source, low, high)
 
 
 def _time(served):
@@ -192,7 +199,7 @@ def _time(served):
             ends = (None,) * 3 if served.ideal else (band.value, band.low, band.high)
             source = "" if served.ideal else fitted
             name, label = f"{key}_calibrated{ending}", f"{label}, with the engine"
-            yield Number(name, label, unit, ends[0], "calibrated", source, *ends[1:])
+            yield Number(name, label, unit, ends[0], _kind(served), source, *ends[1:])
 
 
 # --- JSON -----------------------------------------------------------------------------------------
@@ -227,7 +234,7 @@ def as_dict(served: Served) -> dict:
     }
     for each in numbers(served):
         found[each.key] = _plain(each.value, each.unit)
-        if each.kind == "calibrated":
+        if "_calibrated" in each.key:
             for end in ("low", "high"):
                 key = each.key.replace("_calibrated", f"_calibrated_{end}")
                 found[key] = _plain(getattr(each, end), each.unit)
@@ -332,7 +339,7 @@ def rows(served: Served) -> list[tuple[str, str, str, str]]:
         if each.value is None:
             continue
         kind = each.kind
-        if each.low is not None:
+        if each.low is not None and each.low < each.high:
             kind = f"{kind}, {shown(each.low, each.unit)} – {shown(each.high, each.unit)}"
         found.append((each.label, shown(each.value, each.unit), kind, each.source))
     return found

@@ -50,9 +50,8 @@ class Served:
 
     @property
     def ideal(self):
-        """Whether counting is all: the ideal engine as it is, and no prompts arriving."""
-        as_it_is = self.engine.id == "ideal" and not self.plan.scenario.set
-        return as_it_is and self.mixed is None
+        """Whether counting is all: the ideal engine, and no figure of it changed."""
+        return self.engine.id == "ideal" and not self.plan.scenario.set
 
     @property
     def fits(self):
