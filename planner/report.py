@@ -32,8 +32,10 @@ RUNS = "=+-@\t\r\n|%"  # first signs of a cell that a spreadsheet may take for a
 
 
 class Number(NamedTuple):
-    """One number of a plan, in SI units. kind: given, data sheet, computed, ideal, calibrated, or as
-    set where it is of the ideal engine with figures changed.
+    """One number of a plan, in SI units.
+
+    kind: given, data sheet, computed, ideal, calibrated, or as set, which is of the ideal engine
+    with figures changed.
 
     value: ∞ where there is no end; None where there is none, as of an engine that is not chosen.
     low, high: the ends of its band, None where it has none. source: where it is from, in words.

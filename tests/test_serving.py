@@ -173,7 +173,7 @@ def test_the_ideal_engine_changed_is_an_engine_like_any_other():
     assert {each.kind for each in answer.figures(changed)[3:]} == {"as set"}
     kinds = {each.key: each.kind for each in report.numbers(changed)}
     assert kinds["decode_step_calibrated_s"] == "as set"
-    assert "22.5 to" not in answer.served_verdict(changed)[1]
+    assert "to 22.5" not in answer.served_verdict(changed)[1]
     assert "that you changed" in answer.left_out(changed)
     assert "that you changed" not in answer.left_out(own)
     # Prompts that arrive cost the ideal engine nothing, so that counting is all there too.
