@@ -89,6 +89,7 @@ def _elsewhere(what, over_http, query):
         f"{shlex.join(['python', '-m', 'planner', query, '--json'])}\n"
         f"{shlex.join(['curl', over_http])}",
         language="bash",
+        wrap_lines=True,
     )
 
 
