@@ -44,7 +44,7 @@ asked = predict.plan(served)
 verdict, detail = asked.verdict(*answer.served_verdict(served))
 st.title(verdict, anchor=False)
 st.markdown(detail)
-if not screen.presenting():  # a room sees them in the sidebar
+with st.container(key="inputs"):
     st.markdown(f":small[{words.as_text(words.inputs(own))}]")
 
 with st.container(horizontal=True, key="figures", gap="small"):

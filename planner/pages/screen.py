@@ -13,6 +13,8 @@ _keys = component("keys")
 PRESENT = """<style>
 @media (min-width: 641px) {
   :root { font-size: 21px !important }
+  /* a room sees them in the sidebar */
+  [data-testid=stLayoutWrapper]:has(> .st-key-inputs) { display: none }
   [data-testid=stHeader] { height: 2.75rem; min-height: 0 }
   [data-testid=stMainBlockContainer] { padding: 2.9rem 2rem 0.8rem !important }
   section[data-testid=stSidebar][data-collapsed=false] { width: 19rem !important }
