@@ -73,6 +73,7 @@ def _bars(most, unit, parts, dark, marked=False, count=2):
                 symbolStrokeWidth=0,
                 symbolSize=70,
                 columnPadding=6,
+                columns=alt.expr("width < 300 ? 3 : 0"),  # on a phone five do not stand in one row
                 labelFontSize=11,
                 values=[part for part in parts if part != "free"],
             ),
