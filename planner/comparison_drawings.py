@@ -5,11 +5,13 @@ import pandas as pd
 
 from planner import mistakes, sweep, words
 from planner.differences import Shown
+from planner.notation import shorten
 from planner.sweep import CONTEXTS, LONGEST, MEMORY_UNITS, SHORTEST, TIME_UNITS, Drawing, axis
 
 FINE = np.geomspace(SHORTEST, LONGEST, 105).round()  # eight an octave
 # A plot is some 400 by 190 px: the width of a sign in its words and their height, as parts of it.
 WIDE, HIGH, SIGN, LINE = 400, 190, 0.0155, 0.08
+AXIS_SIGNS = 28  # of a name on an axis
 SIDES = (("right", -9, -10), ("left", 9, -10), ("right", -9, 15), ("left", 9, 15))
 
 
@@ -32,8 +34,8 @@ def memory(all_: list[Shown]) -> Drawing:
         needed = sum(count for _, count in pieces)
         sentence = f"{each.label}: {named} = {words.data(needed)} of {words.data(limit)}"
         sentences.append(sentence)
-        rows += [(each.label, *piece, sentence) for piece in _stacked(pieces, limit)]
-        limits.append((each.label, limit))
+        rows += [(short(each), *piece, sentence) for piece in _stacked(pieces, limit)]
+        limits.append((short(each), limit))
     rows = pd.DataFrame(rows, columns=["variant", "part", "start", "end", "sentence"])
     # Longer than the longest bar by the room that the words beside it take.
     most, size, unit = axis(1.2 * rows.end.max(), MEMORY_UNITS)
@@ -49,6 +51,12 @@ def memory(all_: list[Shown]) -> Drawing:
         {"variant": "variant", "part": "part", "start": f"from ({unit})", "end": f"to ({unit})"},
         f"Memory of the fullest device. {'. '.join(sentences)}.",
     )
+
+
+def short(each):
+    """What a plan is called, as far as an axis has room: never cut off is that it is wrong."""
+    wrong = " (wrong)" if each.mistake else ""
+    return shorten(each.label.removesuffix(wrong), AXIS_SIGNS - len(wrong)) + wrong
 
 
 def _stacked(pieces, limit):

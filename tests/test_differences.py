@@ -130,7 +130,7 @@ def test_bars_and_lines_are_the_plans_own(name):
     lines = comparison_drawings.latency(all_)
     size = {"ms": 1e-3, "s": 1, "h": 3600}[lines.bounds[1]]
     for place, each in enumerate(all_):
-        bar = parts[parts.variant == each.label]
+        bar = parts[parts.variant == comparison_drawings.short(each)]
         held = 0 if each.served.ideal else each.served.reserve.overhead_bytes
         needed = each.served.plan.device_weights_bytes + each.served.plan.device_cache_bytes + held
         assert bar[bar.part != "free"]["size"].sum() == pytest.approx(needed)
