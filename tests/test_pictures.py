@@ -2,11 +2,13 @@
 
 import io
 import re
+import threading
+import time
 import zipfile
 
 import pytest
 
-from planner import Scenario, __version__, comparison_page, encode, pictures, report_page
+from planner import Scenario, __version__, comparison_page, encode, painter, pictures, report_page
 from planner.comparison import Comparison, Variant
 from planner.differences import shown
 from tests.test_differences import FOUR
@@ -97,3 +99,35 @@ def test_names_of_many_devices_do_not_lie_on_each_other():
     svg = pictures.svg(pictures.specification(*chart))
     seen = [each for each in re.findall(r"<text[^>]*>device", svg) if 'opacity="0"' not in each]
     assert 8 <= len(seen) <= 24
+
+
+def test_other_work_goes_on_while_a_picture_is_drawn():
+    title, drawings, origin = report_page.pictured(Scenario(), APP)
+    spec, beats = pictures.card(title, drawings, origin), []
+    pictures.png(spec)
+    done = threading.Event()
+
+    def beat():
+        while not done.wait(0.01):
+            beats.append(time.monotonic())
+
+    beside = threading.Thread(target=beat)
+    beside.start()
+    start = time.monotonic()
+    pictures.png(spec)
+    took = time.monotonic() - start
+    done.set()
+    beside.join()
+    longest = max(b - a for a, b in zip([start, *beats], beats, strict=False))
+    assert longest < took / 2
+
+
+def test_what_cannot_be_drawn_or_ends_spoils_no_other_picture():
+    _, drawings, _ = report_page.pictured(Scenario(), APP)
+    spec = pictures.specification(*next(iter(drawings.values())))
+    with pytest.raises(ValueError, match="conversion failed"):
+        pictures.svg({"mark": 3})
+    assert pictures.svg(spec).startswith("<svg")
+    painter._processes[-1].kill()
+    painter._processes[-1].wait()
+    assert pictures.svg(spec).startswith("<svg")
