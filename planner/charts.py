@@ -64,7 +64,7 @@ def _bars(most, unit, parts, dark, marked=False, count=2):
             ),
             x2=alt.X2("end:Q"),
             y=alt.Y("variant:N", title=None, sort=None).axis(
-                ticks=False, domain=False, labelLimit=140
+                ticks=False, domain=False, labelLimit=140, labelOverlap=True
             ),
             color=alt.Color("part:N", title=None)
             .scale(domain=parts, range=[COLOURS[part] for part in parts])

@@ -34,7 +34,8 @@ def _hover():
 
 def overlaid_memory(most, unit, dark):
     """A bar a variant, and a mark on each where its memory ends. Data: rows, limits."""
-    y = alt.Y("bar:N", title=None, sort=None).axis(ticks=False, domain=False, labelLimit=150)
+    # No limit: words are cut by the data, which know what must not be cut off.
+    y = alt.Y("bar:N", title=None, sort=None).axis(ticks=False, domain=False, labelLimit=0)
     bars = (
         _named("rows")
         .mark_bar(size=18, strokeWidth=1, stroke=OUTLINE)
@@ -112,5 +113,5 @@ def _words(name, x, y, dark, **style):
     """Words beside their place, where their data says, with a halo to stay readable."""
     side = {key: alt.expr(f"datum.{of}") for key, of in SIDE.items()}
     base = _named(name).encode(x=x, y=y, text="label:N")
-    halo = base.mark_text(**HALO, stroke=PAPER[dark], **side)
+    halo = base.mark_text(**HALO, stroke=PAPER[dark], **side, **style)
     return halo + base.mark_text(color=INK[dark], aria=False, **side, **style)
