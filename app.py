@@ -23,4 +23,4 @@ else:  # `streamlit run` starts the server
     from planner.preview import Previews
 
     below = st.get_option("server.baseUrlPath")
-    app = st.App(__file__, routes=routes(below), middleware=[Middleware(Previews)])
+    app = st.App(__file__, routes=routes(below), middleware=[Middleware(Previews, base=below)])

@@ -13,13 +13,15 @@ from urllib.parse import parse_qsl
 from planner import __version__, answer, commands, log_names, report, words
 from planner.config import read_config
 from planner.from_log import FromLog, knows_model, plan_of_reading, table
+from planner.lesson import words as lesson
 from planner.logs import read_log
 from planner.plan import plan
 from planner.scenario import encode
 from planner.serving import Served, serve
-from planner.strict import is_comparison, query_of, read_comparison, read_link
+from planner.strict import is_comparison, page_of, query_of, read_comparison, read_link
 
 FITS, DOES_NOT_FIT, BAD_INPUT = 0, 1, 2
+NO_PLAN = ("log", "accuracy")  # pages besides those of the lesson
 WITH_LOG = ("model", "device", "weights")  # what a link may add to a log
 
 
@@ -27,7 +29,10 @@ def main(arguments: list[str] | None = None) -> int:
     """Read the arguments, print the plan, return the exit status."""
     asked = _arguments(arguments)
     file = asked.config or asked.log
-    if is_comparison(query_of(asked.link)):
+    page = page_of(asked.link)
+    if page in NO_PLAN or page in lesson.pages():
+        return _refuse([f"{page}: a link of this page holds no plan"])
+    if page == "compare" or is_comparison(query_of(asked.link)):
         if file:
             return _refuse([f"{file}: a comparison has its own models"])
         return _compare(asked)
@@ -179,4 +184,9 @@ if __name__ == "__main__":
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     # Elsewhere than on a screen, Windows writes in an alphabet that has neither − nor ∞.
     sys.stdout.reconfigure(encoding="utf-8")
-    sys.exit(main())
+    try:
+        status = main()
+        sys.stdout.flush()
+    except OSError as problem:  # a disk that is full must not end like a plan that does not fit
+        status = _refuse([f"standard output: {problem}"])
+    sys.exit(status)

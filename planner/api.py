@@ -17,6 +17,7 @@ from starlette.routing import Route
 from planner import comparison_page, comparison_report, openapi, pictures, report, report_page
 from planner.notation import shorten
 from planner.plan import plan
+from planner.preview import server
 from planner.serving import serve
 from planner.strict import Read, read_comparison, read_json, read_query
 
@@ -63,17 +64,21 @@ def routes(base: str = "") -> list[Route]:
         return await answered(plans, _compare, _query(request))
 
     async def drawn(request: Request) -> Response:
-        address = f"{request.url.scheme}://{request.url.netloc}{at}/"
+        address = f"{server(request.scope)}{at}/"
         return await answered(drawings, _draw, request.path_params, _query(request), address)
 
     async def described(request: Request) -> Response:
         return JSONResponse(openapi.schema())
+
+    async def unknown(request: Request) -> Response:
+        return _problems(404, ("", "There are /api/plan, /api/compare, their charts, /api/schema."))
 
     return [
         Route(f"{at}/api/plan", planned, methods=["GET", "POST"]),
         Route(f"{at}/api/compare", compared, methods=["GET"]),
         Route(f"{at}/api/{{of}}/{{chart}}.{{form}}", drawn, methods=["GET"]),
         Route(f"{at}/api/schema", described, methods=["GET"]),
+        Route(f"{at}/api/{{other:path}}", unknown),
     ]
 
 

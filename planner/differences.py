@@ -103,8 +103,9 @@ def shown(comparison: Comparison) -> list[Shown]:
 
 def headline(all_: list[Shown]) -> str:
     """Which fit and which do not, in a sentence."""
-    fit = [each.letter for each in all_ if each.fits]
-    rest = [each.letter for each in all_ if not each.fits]
+    named = {each.letter: each.letter + " (wrong)" * bool(each.mistake) for each in all_}
+    fit = [named[each.letter] for each in all_ if each.fits]
+    rest = [named[each.letter] for each in all_ if not each.fits]
     said = [f"{_and(fit)} {'fits' if len(fit) == 1 else 'fit'}"] if fit else []
     negated = "does not" if len(rest) == 1 else "do not"
     said += [f"{_and(rest)} {negated}{'' if fit else ' fit'}"] if rest else []

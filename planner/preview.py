@@ -109,21 +109,31 @@ def tags(preview: Preview, app: str) -> str:
     return "\n".join(lines)
 
 
-class Previews:
-    """ASGI middleware that puts a link's preview into the head of the page it is of."""
+def server(scope) -> str:
+    """The address at which this server was asked, as a reader outside knows it: https://host."""
+    headers = dict(scope["headers"])
+    said = headers.get(b"x-forwarded-proto", b"").decode("latin-1")  # by what ends TLS before it
+    scheme = said if said in ("http", "https") else scope["scheme"]
+    return f"{scheme}://{headers.get(b'host', b'').decode('latin-1')}"
 
-    def __init__(self, app):
-        self.app = app
+
+class Previews:
+    """ASGI middleware that puts a link's preview into the head of the page it is of.
+
+    base: the path below which the app is, as Streamlit's `server.baseUrlPath` has it.
+    """
+
+    def __init__(self, app, base: str = ""):
+        self.app, self.base = app, f"/{base.strip('/')}" if base.strip("/") else ""
 
     async def __call__(self, scope, receive, send):
         before, _, page = scope.get("path", "").rpartition("/")
-        if scope["type"] != "http" or scope["method"] != "GET" or page not in pages():
+        asked_for = scope["type"] == "http" and scope["method"] == "GET" and before == self.base
+        if not asked_for or page not in pages():
             return await self.app(scope, receive, send)
-        headers = dict(scope["headers"])
-        host = headers.get(b"host", b"").decode("latin-1")
         query = scope["query_string"].decode("latin-1")
         preview = await to_thread.run_sync(of, page, query)
-        head = tags(preview, f"{scope['scheme']}://{host}{before}/").encode()
+        head = tags(preview, f"{server(scope)}{before}/").encode()
         asked = [each for each in scope["headers"] if each[0] not in LEFT_OUT]
         await self.app({**scope, "headers": asked}, receive, _with_head(head, send))
         return None

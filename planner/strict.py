@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 
 from planner import comparison, question
 from planner.comparison import LETTERS, Comparison
@@ -48,6 +48,11 @@ def query_of(text: str) -> str:
     """The query of an address; a text that is a query already, as it is."""
     before, mark, after = text.strip().partition("?")
     return (after if mark and "=" not in before else text.strip()).partition("#")[0]
+
+
+def page_of(text: str) -> str:
+    """The last part of an address's path: “compare”; “” of a query or of an address without one."""
+    return urlsplit(text.strip()).path.rpartition("/")[2] if "://" in text.partition("?")[0] else ""
 
 
 def read_link(text: str, **instead: str) -> Read:

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -133,6 +134,24 @@ def test_a_comparison_is_read_from_its_link(capsys):
     # Where nothing is reckoned rightly, nothing is said to fit.
     assert ran(capsys, "a=&am=no-gqa")[0] == 1
     assert ran(capsys, link, "--config", str(CONFIG / "config.json"))[0] == 2
+
+
+@pytest.mark.parametrize(
+    "page", ["compare?", "compare", "compare?say=hi", "why?ask=x", "log", "accuracy?v=1"]
+)
+def test_a_link_without_a_plan_is_refused(capsys, page):
+    status, out, err = ran(capsys, f"http://localhost:8501/{page}")
+    assert (status, out) == (2, "")
+    assert err.strip()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_disk_does_not_end_like_a_plan_that_does_not_fit():
+    with open("/dev/full", "w") as full:
+        program = [sys.executable, "-m", "planner", "memory=1"]
+        done = subprocess.run(program, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert "standard output" in done.stderr
 
 
 @pytest.mark.parametrize("query", [query for query, _, _ in BAD_COMPARISONS if query[0] in "ab"])

@@ -31,15 +31,16 @@ def shell(request):
 
 
 ROUTES = [
-    Route("/picture", lambda request: Response(b"<title>", media_type="image/png")),
-    Route("/log", lambda request: Response(b"<title>a</title>", media_type="text/plain")),
+    Route("/below/picture", lambda request: Response(b"<title>", media_type="image/png")),
+    Route("/below/log", lambda request: Response(b"<title>a</title>", media_type="text/plain")),
     Route("/{page:path}", shell),
 ]
 
 
 @pytest.fixture(scope="module")
 def client():
-    with TestClient(preview.Previews(Starlette(routes=ROUTES)), "https://plans.example") as made:
+    app = preview.Previews(Starlette(routes=ROUTES), "/below/")
+    with TestClient(app, "https://plans.example") as made:
         yield made
 
 
@@ -123,24 +124,32 @@ def test_the_head_of_a_page_carries_it(client):
 
 
 def test_what_is_no_page_passes_as_it_is(client):
-    assert client.get("/picture").content == b"<title>"
-    assert client.get("/log").text == "<title>a</title>"
-    assert client.post("/").text == SHELL or client.post("/").status_code == 405
-    assert client.get("/unknown").text == SHELL
-    assert client.get("/unknown").headers["etag"] == "of the file"
+    assert client.get("/below/picture").content == b"<title>"
+    assert client.get("/below/log").text == "<title>a</title>"
+    assert client.post("/below/").status_code == 405
+    for path in ("/below/unknown", "/compare", "/below/further/compare"):
+        assert client.get(path).text == SHELL
+        assert client.get(path).headers["etag"] == "of the file"
+
+
+def test_behind_what_ends_tls_the_picture_is_where_the_reader_is(client):
+    page = client.get("http://plans.example/below/", headers={"x-forwarded-proto": "https"}).text
+    assert Head(page).said["og:image"].startswith("https://plans.example/below/api/plan/card.png")
+    page = client.get("http://plans.example/below/", headers={"x-forwarded-proto": "gopher"}).text
+    assert Head(page).said["og:image"].startswith("http://plans.example/below/")
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_texts_from_outside_are_text_in_the_head(client, name):
     model = quote(named(name))
-    for path in (f"/?model={model}", f"/?ask=step&say={quote(name)}", f"/why?say={quote(name)}"):
-        head = Head(client.get(path).text)
+    for path in (f"?model={model}", f"?ask=step&say={quote(name)}", f"why?say={quote(name)}"):
+        head = Head(client.get(f"/below/{path}").text)
         assert set(head.tags) <= {"html", "head", "title", "meta", "body"}
         assert name in head.said["og:description"] + head.said["og:title"]
 
 
 def test_the_host_is_text_too(client):
-    page = client.get("/", headers={"host": 'x"><script>alert(1)</script>'}).text
+    page = client.get("/below/", headers={"host": 'x"><script>alert(1)</script>'}).text
     assert "<script" not in page
 
 

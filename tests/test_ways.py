@@ -183,6 +183,9 @@ def test_charts_are_pictures_over_http(client):
         ("plan/memory.gif", 404),
         ("plans/card.png", 404),
         ("compare/card.png", 400),
+        ("plan/memory", 404),
+        ("plans", 404),
+        ("plan/", 404),
     ):
         answered = client.get(f"/api/{path}?{query}")
         assert answered.status_code == status, path
