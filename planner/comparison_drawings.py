@@ -3,11 +3,10 @@
 import numpy as np
 import pandas as pd
 
-from planner import mistakes, sweep, words
+from planner import bars, mistakes, sweep, words
 from planner.differences import Shown
 from planner.sweep import CONTEXTS, LONGEST, MEMORY_UNITS, SHORTEST, TIME_UNITS, Drawing, axis
 
-FINE = np.geomspace(SHORTEST, LONGEST, 105).round()  # eight an octave
 # A plot is some 400 by 190 px: the width of a sign in its words and their height, as parts of it.
 WIDE, HIGH, SIGN, LINE = 400, 190, 0.0155, 0.08
 SIDES = (("right", -9, -10), ("left", 9, -10), ("right", -9, 15), ("left", 9, 15))
@@ -22,7 +21,7 @@ def memory(all_: list[Shown]) -> Drawing:
         limit = plan.memory_usable_bytes
         if not each.served.ideal:
             pieces.append(("overhead", held.overhead_bytes))
-            limit = min(limit, held.weights_bytes + held.overhead_bytes + max(held.pool_bytes, 0))
+            limit = min(limit, held.weights_bytes + held.overhead_bytes + held.pool_bytes)
         pieces.append(("cache", plan.device_cache_bytes))
         named = " + ".join(
             f"{words.data(count)} {'for the engine' if part == 'overhead' else part}"
@@ -32,7 +31,7 @@ def memory(all_: list[Shown]) -> Drawing:
         needed = sum(count for _, count in pieces)
         sentence = f"{each.label}: {named} = {words.data(needed)} of {words.data(limit)}"
         sentences.append(sentence)
-        rows += [(each.label, *piece, sentence) for piece in _stacked(pieces, limit)]
+        rows += [(each.label, *piece, sentence) for piece in bars.cut(pieces, limit)]
         limits.append((each.label, limit))
     rows = pd.DataFrame(rows, columns=["variant", "part", "start", "end", "sentence"])
     # Longer than the longest bar by the room that the words beside it take.
@@ -49,19 +48,6 @@ def memory(all_: list[Shown]) -> Drawing:
         {"variant": "variant", "part": "part", "start": f"from ({unit})", "end": f"to ({unit})"},
         f"Memory of the fullest device. {'. '.join(sentences)}.",
     )
-
-
-def _stacked(pieces, limit):
-    """Parts as they lie in a bar with room up to a limit: what fits, what does not, the rest."""
-    rows, start = [], 0.0
-    for part, count in pieces:
-        end = start + count
-        if min(end, limit) > start:
-            rows.append((part, start, min(end, limit)))
-        if end > max(start, limit):
-            rows.append(("does not fit", max(start, limit), end))
-        start = end
-    return rows + ([("free", start, limit)] if start < limit else [])
 
 
 def latency(all_: list[Shown]) -> Drawing:
@@ -127,8 +113,8 @@ def longest(each: Shown) -> float:
     """The longest context at which the load fits; with an engine to an eighth of an octave."""
     if each.served.ideal:
         return float(each.served.plan.max_context_tokens)
-    holds = mistakes.reckoned(each.scenario, each.variant.mistake, context=FINE).fits
-    return float(FINE[holds].max()) if np.any(holds) else 0.0
+    swept = mistakes.reckoned(each.scenario, each.variant.mistake, context=sweep.FINE)
+    return sweep.longest(swept.fits)
 
 
 def _far(line, most):

@@ -19,6 +19,7 @@ READING_SPEEDS = {6: "reading", 11: "fast reading", 19: "skimming"}
 SHORTEST, LONGEST = NUMBERS["context"].minimum, NUMBERS["context"].maximum
 MOST = NUMBERS["concurrency"].maximum
 CONTEXTS = np.geomspace(SHORTEST, LONGEST, 53).round()  # four an octave
+FINE = np.geomspace(SHORTEST, LONGEST, 105).round()  # eight an octave
 CONCURRENCIES = np.unique(np.geomspace(1, MOST, 49).round())
 
 SLOWEST_READING_S = 1 / min(READING_SPEEDS)
@@ -212,7 +213,7 @@ def engine_latency(served: Served) -> Drawing:
             left = column == "step" or along(context) > 0.8
             side = ("right", -8) if left else ("left", 8)
             names.append((name, context, rows[column][at[-1]], *side))
-    full = _longest(served)
+    full = longest(serve(plan(scenario, context=FINE)).fits)
     where = {"context": scenario.context, "step": now.value / size}
     label = words.duration(now.value)
     return Drawing(
@@ -235,11 +236,9 @@ def engine_latency(served: Served) -> Drawing:
     )
 
 
-def _longest(served):
-    """The longest context at which the engine holds the load, to within an eighth of an octave."""
-    fine = np.geomspace(SHORTEST, LONGEST, 105).round()
-    holds = serve(plan(served.plan.scenario, context=fine)).fits
-    return float(fine[holds].max()) if holds.any() else 0.0
+def longest(fits) -> float:
+    """The longest of the contexts `FINE` at which a load fits, told for each of them; 0: none."""
+    return float(FINE[fits].max()) if np.any(fits) else 0.0
 
 
 def fit(scenario: Scenario, pair: dict[str, Plan]) -> Drawing:
