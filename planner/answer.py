@@ -37,7 +37,7 @@ def figures(served: Served) -> list[Figure]:
     token = (
         f"{words.whole(plan.cache_bytes_per_token)} bytes that one more token adds to one request"
     )
-    step, first = served.mixed_s or served.step_s, served.ttft_s
+    step, first = served.token_s, served.ttft_s
     total = parallel_rate(served)
     return [
         Figure(
@@ -72,7 +72,7 @@ def figures(served: Served) -> list[Figure]:
 
 def parallel_rate(served: Served) -> Band:
     """Tokens per second of all requests; the slow end of the step is the low end of the rate."""
-    step, count = served.mixed_s or served.step_s, served.plan.concurrency
+    step, count = served.token_s, served.plan.concurrency
     return Band(count / step.value, count / step.high, count / step.low)
 
 
@@ -132,12 +132,17 @@ LEFT_OUT = """
 """
 
 
+def fits(served: Served) -> bool:
+    """The answer to the scenario: with its engine, or of counting alone where it is ideal."""
+    return bool(served.plan.fits if served.ideal else served.fits)
+
+
 def served_verdict(served: Served) -> tuple[str, str]:
     """The answer with the scenario's engine: whether its pool holds the load, and the speed."""
     if served.ideal:
         return verdict(served.plan)
     plan, scenario, name = served.plan, served.plan.scenario, served.engine.name
-    step = served.mixed_s or served.step_s
+    step = served.token_s
     speed = f"each sees {words.significant(1 / step.high)} to {words.rate(1 / step.low)}"
     speed = speed.replace("each", "it", 1) if scenario.concurrency == 1 else speed
     each = f"of {words.whole(scenario.context)} tokens"

@@ -106,7 +106,7 @@ def latency(all_: list[Shown]) -> Drawing:
 
 def _steps(each, contexts):
     swept = mistakes.reckoned(each.scenario, each.variant.mistake, context=contexts)
-    return np.broadcast_to((swept.mixed_s or swept.step_s).value, contexts.shape)
+    return np.broadcast_to(swept.token_s.value, contexts.shape)
 
 
 def longest(each: Shown) -> float:

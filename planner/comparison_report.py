@@ -39,18 +39,13 @@ def as_dict(comparison: Comparison) -> dict:
     }
 
 
-def reckoned(each: Shown) -> str:
-    """Right, or wrong and by which mistake."""
-    return f"wrong: {each.mistake.label}" if each.mistake else "right"
-
-
 def as_csv(comparison: Comparison) -> str:
     """Every number of every plan, a row each: the plan's letter, name and whether it is right, then
     as `report.as_csv` has it."""
     of_all = {"app_version": __version__, "link": encode(comparison), "say": comparison.say}
     rows = [("", "", "", key, "", report.cell(text), *[""] * 5) for key, text in of_all.items()]
     for each in differences.shown(comparison):
-        first = (each.letter, report.cell(each.variant.title), reckoned(each))
+        first = (each.letter, report.cell(each.variant.title), each.reckoned)
         rows += [(*first, *row) for row in report.cells(each.served)]
     return report.as_table(("plan", "name", "reckoned", *report.COLUMNS), rows)
 

@@ -53,6 +53,11 @@ class Served:
         return self.engine.id == "ideal"
 
     @property
+    def token_s(self) -> Band:
+        """The time per token: while new prompts arrive, where the scenario says how often."""
+        return self.mixed_s or self.step_s
+
+    @property
     def fits(self):
         """Whether the engine's own pool holds the load."""
         return self.max_concurrency >= self.plan.concurrency

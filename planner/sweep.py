@@ -183,10 +183,10 @@ def engine_latency(served: Served) -> Drawing:
     """Decode step over the context as the engine does it: its parts, its band, the ideal line."""
     scenario, own = served.plan.scenario, served.plan
     contexts = np.union1d(CONTEXTS, scenario.context)
-    now = served.mixed_s or served.step_s
+    now = served.token_s
     most, size, unit = axis(max(1.05 * SLOWEST_READING_S, 2 * now.value), TIME_UNITS)
     swept = serve(plan(scenario, context=contexts))
-    step, band = swept.mixed or swept.step, swept.mixed_s or swept.step_s
+    step, band = swept.mixed or swept.step, swept.token_s
     rows, top = {"context": contexts}, np.zeros(len(contexts))
     for name, seconds in parts(step):
         top = top + seconds / size
