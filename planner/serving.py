@@ -62,11 +62,6 @@ class Served:
         """Whether the engine's own pool holds the load."""
         return self.max_concurrency >= self.plan.concurrency
 
-    @property
-    def binds(self):
-        """Which part of a step takes longest: weights, cache, compute, overhead or prompts."""
-        return max(parts(self.mixed or self.step), key=lambda part: part[1])[0]
-
 
 def parts(step: StepTime) -> list[tuple[str, float]]:
     """The parts of a step by the names that the page gives them, in drawing order; seconds."""
