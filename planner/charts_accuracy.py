@@ -2,9 +2,10 @@
 
 import altair as alt
 
+from planner.accuracy import IN_SAMPLE, LEFT_OUT, NEVER
 from planner.charts import HOVER, INK, MUTED, OUTLINE, chart_on
 
-BASES = ["source left out", "in sample", "never fitted"]
+BASES = [LEFT_OUT, IN_SAMPLE, NEVER]
 SIDE = 420  # height of the scatter with its legend: about square in half a page
 BAR = 24
 
