@@ -3,7 +3,7 @@
 import streamlit as st
 
 from planner import charts_accuracy, evidence, evidence_drawings, evidence_words
-from planner.pages import controls
+from planner.pages import controls, tables
 
 state = st.session_state
 if controls.entered("accuracy"):
@@ -96,13 +96,7 @@ else:
                 key="rows",
                 column_config={"source": st.column_config.LinkColumn("source")},
             )
-            st.download_button(
-                "Download CSV",
-                table.to_csv(index=False),
-                file_name=f"{view.quantity}.csv",
-                mime="text/csv",
-                on_click="ignore",
-            )
+            tables.download(table, view.quantity)
 
 st.subheader("All quantities", anchor=False)
 st.dataframe(evidence.overview(), hide_index=True, key="overview", height="content")
