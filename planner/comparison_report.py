@@ -89,18 +89,18 @@ def as_markdown(comparison: Comparison, address: str = "") -> str:
         raise ValueError("nothing is compared")
     labels = [words.as_text(each.label) for each in all_]
     apart = differences.inputs(all_).itertuples(index=False)
-    lines = [f"# {differences.headline(all_)}", ""]
-    lines += [words.as_text(comparison.say), ""] if comparison.say else []
-    lines += [f"- {differences.against(all_[0], each)}" for each in all_[1:]]
-    lines += ["", "## What differs", "", *_table(["input", *labels], apart, words.as_text)]
-    lines += ["", f"For all: {words.as_text(differences.alike(all_))}"]
+    found = [f"# {differences.headline(all_)}", ""]
+    found += [words.as_text(comparison.say), ""] if comparison.say else []
+    found += [f"- {differences.against(all_[0], each)}" for each in all_[1:]]
+    found += ["", "## What differs", "", *_table(["input", *labels], apart, words.as_text)]
+    found += ["", f"For all: {words.as_text(differences.alike(all_))}"]
     come = differences.figures(all_).itertuples(index=False)
-    lines += ["", "## What comes of it", "", *_table(["figure", *labels], come, report.marked)]
+    found += ["", "## What comes of it", "", *_table(["figure", *labels], come, report.marked)]
     listed = _table(["what", "kind", *labels], numbers(all_), report.marked)
-    lines += ["", "## The numbers", "", *listed]
-    lines += ["", f"`{address}?{encode(comparison)}`"]
-    lines += ["", f"LLM capacity planner {__version__}, report {report.REPORT_VERSION}.", ""]
-    return "\n".join(lines)
+    found += ["", "## The numbers", "", *listed]
+    found += ["", f"`{address}?{encode(comparison)}`"]
+    found += ["", f"LLM capacity planner {__version__}, report {report.REPORT_VERSION}.", ""]
+    return "\n".join(found)
 
 
 def _table(header, rows, written):

@@ -74,7 +74,7 @@ def pictured(scenario: Scenario, address: str) -> tuple[str, dict, Origin]:
 def as_html(served: Served, address: str = "") -> str:
     """The plan as one HTML page. address: where the app is, to make the link a whole one."""
     verdict, detail = answer.served_verdict(served)
-    figures = "\n".join(figure(title, *drawn) for title, drawn in drawings(served).items())
+    figures = "\n".join(figure(title, *pair) for title, pair in drawn(served))
     steps = "\n".join(
         f"<li><b>{escape(each.title)}</b> = {escape(each.symbols)}<br><code>{escape(each.numbers)}"
         f"</code> = <b>{escape(each.result)}</b></li>"
@@ -135,8 +135,8 @@ def table(header, rows) -> str:
 
 def figure(title: str, chart, drawing) -> str:
     """One chart as a picture in the page."""
-    drawn = pictures.svg(pictures.specification(chart, drawing))
-    held = base64.b64encode(drawn.encode()).decode()
+    picture = pictures.svg(pictures.specification(chart, drawing))
+    held = base64.b64encode(picture.encode()).decode()
     return (
         f"<figure><figcaption>{escape(title)}</figcaption>"
         f'<img src="data:image/svg+xml;base64,{held}" alt="{escape(drawing.alt)}"></figure>'
