@@ -99,7 +99,7 @@ def as_markdown(comparison: Comparison, address: str = "") -> str:
     listed = _table(["what", "kind", *labels], numbers(all_), report.marked)
     found += ["", "## The numbers", "", *listed]
     found += ["", f"`{address}?{encode(comparison)}`"]
-    found += ["", f"LLM capacity planner {__version__}, report {report.REPORT_VERSION}.", ""]
+    found += ["", report.SIGNATURE, ""]
     return "\n".join(found)
 
 

@@ -26,6 +26,7 @@ from planner.serving import (
 )
 
 REPORT_VERSION = 1
+SIGNATURE = f"LLM capacity planner {__version__}, report {REPORT_VERSION}."
 WHOLE = ("bytes", "tokens", "requests", "devices", "FLOP")  # units written without a point
 COLUMNS = ("key", "what", "value", "unit", "kind", "low", "high", "source")
 RUNS = "=+-@\t\r\n|%"  # first signs of a cell that a spreadsheet may take for a formula
@@ -357,7 +358,7 @@ def as_markdown(served: Served, address: str = "") -> str:
         "",
         left_out(served),
         "",
-        f"LLM capacity planner {__version__}, report {REPORT_VERSION}.",
+        SIGNATURE,
     ]
     return "\n".join(lines) + "\n"
 

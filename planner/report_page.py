@@ -8,7 +8,7 @@ import base64
 import re
 from html import escape
 
-from planner import __version__, answer, bars, charts, pictures, report, sweep, words
+from planner import answer, bars, charts, pictures, report, sweep, words
 from planner.pictures import Origin
 from planner.plan import plan
 from planner.scenario import Scenario, encode
@@ -113,7 +113,7 @@ def shell(title: str, body: str, link: str) -> str:
 </head>
 <body>
 {body}
-<footer>{link}<br>LLM capacity planner {__version__}, report {report.REPORT_VERSION}.</footer>
+<footer>{link}<br>{report.SIGNATURE}</footer>
 </body>
 </html>
 """
