@@ -77,17 +77,23 @@ def parallel_rate(served: Served) -> Band:
 
 
 def band(served: Served, figure: Band, written=words.duration) -> str:
-    """What a time is: ideal, or the ends of its band."""
-    return "ideal" if served.ideal else f"{written(figure.low)} – {written(figure.high)}"
+    """What a time is: ideal, ideal save for what was changed, or the ends of its band."""
+    if served.engine.id == "ideal":
+        return "as set" if served.plan.scenario.set else "ideal"
+    return f"{written(figure.low)} – {written(figure.high)}"
 
 
 def step_help(served: Served) -> str:
     """What the time per token consists of and how sure it is."""
     if served.ideal:
         return "Reading the weights and every cache once, at full bandwidth. The least it can be."
+    new = " New prompts arrive meanwhile." if served.mixed else ""
+    if served.engine.id == "ideal":
+        changed = " with the figures that you changed" if served.plan.scenario.set else ""
+        ideal = words.duration(served.plan.decode_step_s)
+        return f"The ideal engine{changed}. Reading weights and caches alone: {ideal}.{new}"
     timing = served.timing
     fitted = f"Fitted on {timing.fitted_on}" if timing.fitted_on else "Assumed"
-    new = " New prompts arrive meanwhile." if served.mixed else ""
     return (
         f"Calibrated for {served.engine.name}; the range holds 80 % of the measurements whose "
         f"source was left out of the fit. {fitted}. "
@@ -116,6 +122,9 @@ IDEAL_LEFT_OUT = """
 - Memory that an engine takes for itself (activations, graphs, fragments) is not counted, and with
   some hundred requests at once computing may take longer than reading; that is not in the time.
 """
+CHANGED_LEFT_OUT = """
+- This is the ideal engine with the figures that you changed. Nothing in it is calibrated.
+"""
 ENGINE_LEFT_OUT = """
 - Times are **calibrated** on published measurements; their range holds 80 % of the measurements
   whose source was left out of the fit. Your model, device or version may lie outside. The page
@@ -130,6 +139,19 @@ LEFT_OUT = """
 - Several devices: the stages of a pipeline wait for one another. Experts are taken to be chosen
   evenly, which reads the most of them.
 """
+SPARSE_LEFT_OUT = """
+- This model's attention is **sparse**: a step scores all past tokens by a short key and reads only
+  the best of them. The times are those of reading all, the most it can be.
+"""
+
+
+def left_out(served: Served) -> str:
+    """What the numbers do not hold, as a Markdown list."""
+    first = IDEAL_LEFT_OUT if served.engine.id == "ideal" else ENGINE_LEFT_OUT
+    if served.engine.id == "ideal" and served.plan.scenario.set:
+        first = CHANGED_LEFT_OUT
+    sparse = any(group.index_bytes for group in served.plan.model.groups)
+    return (first + LEFT_OUT + (SPARSE_LEFT_OUT if sparse else "")).replace("\n\n", "\n").strip()
 
 
 def fits(served: Served) -> bool:
@@ -143,7 +165,8 @@ def served_verdict(served: Served) -> tuple[str, str]:
         return verdict(served.plan)
     plan, scenario, name = served.plan, served.plan.scenario, served.engine.name
     step = served.token_s
-    speed = f"each sees {words.significant(1 / step.high)} to {words.rate(1 / step.low)}"
+    least = f"{words.significant(1 / step.high)} to " if step.high > step.low else ""
+    speed = f"each sees {least}{words.rate(1 / step.low)}"
     speed = speed.replace("each", "it", 1) if scenario.concurrency == 1 else speed
     each = f"of {words.whole(scenario.context)} tokens"
     where = " on each device" if scenario.layout.devices > 1 else ""

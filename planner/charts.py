@@ -90,7 +90,8 @@ def _bars(most, title, parts, dark, marked=False, count=2):
             y=alt.Y("variant:N", title=None, sort=None).axis(
                 ticks=False, domain=False, labelLimit=140
             ),
-            color=part_colours(parts),
+            # On a phone five do not stand in one row.
+            color=part_colours(parts, columns=alt.expr("width < 300 ? 3 : 0")),
             tooltip=HOVER,
         )
     )

@@ -59,7 +59,7 @@ def bars(most, count, dark):
     x = (
         alt.X("median:Q", title="Median error; line to 90 %; ring: ideal formula")
         .scale(domain=[0, most], nice=False)
-        .axis(format="~%", tickCount=6)
+        .axis(format="~%", tickCount=6, titleAnchor="end")  # to the left, where there is room
     )
     y = alt.Y("label:N", title=None, sort=None).axis(
         ticks=False, domain=False, labelLimit=190, labelOverlap=False

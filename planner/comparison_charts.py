@@ -27,7 +27,7 @@ PARTS = ["weights", "overhead", "cache", "free", "does not fit"]
 
 def overlaid_memory(most, unit, dark):
     """A bar a variant, and a mark on each where its memory ends. Data: rows, limits."""
-    y = alt.Y("variant:N", title=None, sort=None).axis(ticks=False, domain=False, labelLimit=130)
+    y = alt.Y("bar:N", title=None, sort=None).axis(ticks=False, domain=False, labelLimit=150)
     bars = (
         chart_on("rows")
         .mark_bar(size=18, strokeWidth=1, stroke=OUTLINE)

@@ -9,6 +9,7 @@ from planner.sweep import CONTEXTS, LONGEST, MEMORY_UNITS, SHORTEST, TIME_UNITS,
 
 # A plot is some 400 by 190 px: the width of a sign in its words and their height, as parts of it.
 WIDE, HIGH, SIGN, LINE = 400, 190, 0.0155, 0.08
+NAME_ROOM = 18  # signs beside a bar
 SIDES = (("right", -9, -10), ("left", 9, -10), ("right", -9, 15), ("left", 9, 15))
 
 
@@ -31,14 +32,15 @@ def memory(all_: list[Shown]) -> Drawing:
         needed = sum(count for _, count in pieces)
         sentence = f"{each.label}: {named} = {words.data(needed)} of {words.data(limit)}"
         sentences.append(sentence)
-        rows += [(each.label, *piece, sentence) for piece in bars.cut(pieces, limit)]
-        limits.append((each.label, limit))
-    rows = pd.DataFrame(rows, columns=["variant", "part", "start", "end", "sentence"])
+        bar = beside(each)
+        rows += [(bar, each.label, *piece, sentence) for piece in bars.cut(pieces, limit)]
+        limits.append((bar, limit))
+    rows = pd.DataFrame(rows, columns=["bar", "variant", "part", "start", "end", "sentence"])
     # Longer than the longest bar by the room that the words beside it take.
     most, size, unit = axis(1.2 * rows.end.max(), MEMORY_UNITS)
-    ends = pd.DataFrame(limits, columns=["variant", "at"])
+    ends = pd.DataFrame(limits, columns=["bar", "at"])
     ends["label"] = [f"of {words.data(at)}" for at in ends["at"]]
-    ends["beside"] = rows.groupby("variant", sort=False).end.max().to_numpy()
+    ends["beside"] = rows.groupby("bar", sort=False).end.max().to_numpy()
     return Drawing(
         {
             "rows": rows.assign(start=rows.start / size, end=rows.end / size),
@@ -48,6 +50,15 @@ def memory(all_: list[Shown]) -> Drawing:
         {"variant": "variant", "part": "part", "start": f"from ({unit})", "end": f"to ({unit})"},
         f"Memory of the fullest device. {'. '.join(sentences)}.",
     )
+
+
+def beside(each: Shown) -> str:
+    """What a plan is called where there is little room; that it is wrong is never cut off."""
+    wrong = " (wrong)" if each.mistake else ""
+    name = each.variant.title.removesuffix(wrong)
+    room = NAME_ROOM - len(wrong)
+    name = f"{name[: room - 1].rstrip()}…" if len(name) > room else name
+    return f"{each.letter}: {name}{wrong}" if name else each.letter
 
 
 def latency(all_: list[Shown]) -> Drawing:

@@ -14,10 +14,11 @@ def fits(all_: list[Shown]) -> bool:
     return all(each.fits for each in all_ if not each.mistake)
 
 
-def as_dict(comparison: Comparison) -> dict:
-    """The comparison, and the flat report of each plan under `plans`, with letter and name.
+def as_dict(comparison: Comparison, of_plan=report.as_dict) -> dict:
+    """The comparison, and the report of each plan under `plans`, with letter and name.
 
-    `mistake` is the id of the known mistake that a plan's numbers are wrong by, or “”.
+    `mistake` is the id of the known mistake that a plan's numbers are wrong by, or “”. of_plan:
+    what makes the report of one.
     """
     all_ = differences.shown(comparison)
     return {
@@ -32,7 +33,7 @@ def as_dict(comparison: Comparison) -> dict:
                 "letter": each.letter,
                 "name": each.variant.title,
                 "mistake": each.variant.mistake,
-                **report.as_dict(each.served),
+                **of_plan(each.served),
             }
             for each in all_
         ],

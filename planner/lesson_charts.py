@@ -87,12 +87,24 @@ def guessed(spec, marks, channel, dark):
     return {**rest, "layer": [*layers, *over]}
 
 
-def large(spec):
-    """A chart's specification in type that is read from the back of a room."""
+def large(spec, text=17):
+    """A chart's specification in type that is read from the back of a room; `text`: on it."""
     sizes = {"labelFontSize": 17, "titleFontSize": 17}
-    config = {"axis": sizes, "legend": {**sizes, "labelLimit": 300}, "text": {"fontSize": 17}}
+    config = {"axis": sizes, "legend": {**sizes, "labelLimit": 300}, "text": {"fontSize": text}}
     height = min(round(1.3 * spec["height"]), TALL)
-    return {**spec, "height": height, "config": {**spec.get("config", {}), **config}}
+    held = {**_legends(spec, text), "height": height}
+    return {**held, "config": {**spec.get("config", {}), **config}}
+
+
+def _legends(part, size):
+    """A part of a specification, with another size for legends that have one of their own."""
+    if isinstance(part, list):
+        return [_legends(each, size) for each in part]
+    if not isinstance(part, dict):
+        return part
+    if "labelFontSize" in (part.get("legend") or {}):
+        return {**part, "legend": {**part["legend"], "columns": 2, "labelFontSize": size}}
+    return {name: _legends(each, size) for name, each in part.items()}
 
 
 # --- why, stored, proof -------------------------------------------------------------------------

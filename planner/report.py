@@ -33,7 +33,10 @@ RUNS = "=+-@\t\r\n|%"  # first signs of a cell that a spreadsheet may take for a
 
 
 class Number(NamedTuple):
-    """One number of a plan, in SI units. kind: given, data sheet, computed, ideal or calibrated.
+    """One number of a plan, in SI units.
+
+    kind: given, data sheet, computed, ideal, calibrated, or as set, which is of the ideal engine
+    with figures changed.
 
     value: ∞ where there is no end; None where there is none, as of an engine that is not chosen.
     low, high: the ends of its band, None where it has none. source: where it is from, in words.
@@ -80,6 +83,11 @@ def _given(served):
         yield Number(key, f"{label} of a device", unit, value, kind, source)
 
 
+def _kind(served):
+    """What the numbers with the engine are."""
+    return "as set" if served.engine.id == "ideal" and not served.ideal else "calibrated"
+
+
 def _memory(served):
     plan, real = served.plan, not served.ideal
     stored, counted = presets.weight_format(plan.scenario.weights), "counted by the model's layers"
@@ -124,7 +132,8 @@ def _memory(served):
     ):
         low, value, high = found.get(name, (None, None, None))
         source = f"figures of {served.engine.name}" if real else ""
-        yield Number(key, f"{label}, with the engine", unit, value, "calibrated", source, low, high)
+        kind = _kind(served)
+        yield Number(key, f"{label}, with the engine", unit, value, kind, source, low, high)
 
 
 def _time(served):
@@ -184,16 +193,16 @@ def _time(served):
             None,
         ),
     )
-    fitted = (
-        f"{served.engine.name}, fitted on {timing.fitted_on}" if timing.fitted_on else "assumed"
-    )
+    named = served.engine.name
+    fitted = f"{named}, fitted on {timing.fitted_on}" if timing.fitted_on else "assumed"
+    fitted = f"figures of {named}" if served.engine.id == "ideal" else fitted
     for key, ending, label, unit, value, how, band in rows:
         yield Number(f"{key}{ending}", label, unit, value, "ideal", how)
         if band:
             ends = (None,) * 3 if served.ideal else (band.value, band.low, band.high)
             source = "" if served.ideal else fitted
             name, label = f"{key}_calibrated{ending}", f"{label}, with the engine"
-            yield Number(name, label, unit, ends[0], "calibrated", source, *ends[1:])
+            yield Number(name, label, unit, ends[0], _kind(served), source, *ends[1:])
 
 
 # --- JSON -----------------------------------------------------------------------------------------
@@ -228,11 +237,25 @@ def as_dict(served: Served) -> dict:
     }
     for each in numbers(served):
         found[each.key] = _plain(each.value, each.unit)
-        if each.kind == "calibrated":
+        if "_calibrated" in each.key:
             for end in ("low", "high"):
                 key = each.key.replace("_calibrated", f"_calibrated_{end}")
                 found[key] = _plain(getattr(each, end), each.unit)
     return found
+
+
+def with_sources(served: Served) -> dict:
+    """The flat report, and under `numbers` each with its label, unit, kind, band and source."""
+    listed = [
+        {
+            **each._asdict(),
+            "value": _plain(each.value, each.unit),
+            "low": _plain(each.low, each.unit),
+            "high": _plain(each.high, each.unit),
+        }
+        for each in numbers(served)
+    ]
+    return {**as_dict(served), "numbers": listed}
 
 
 def _plain(value, unit):
@@ -312,7 +335,7 @@ def rows(served: Served) -> list[tuple[str, str, str, str]]:
         if each.value is None:
             continue
         kind = each.kind
-        if each.low is not None:
+        if each.low is not None and each.low < each.high:
             kind = f"{kind}, {shown(each.low, each.unit)} – {shown(each.high, each.unit)}"
         found.append((each.label, shown(each.value, each.unit), kind, each.source))
     return found
@@ -322,12 +345,6 @@ def equations(served: Served) -> list[worked.Worked]:
     """The arithmetic, that of the engine first."""
     engine = [] if served.ideal else worked.with_engine(served)
     return [*engine, *worked.arithmetic(served.plan)]
-
-
-def left_out(served: Served) -> str:
-    """What the numbers do not hold, as a Markdown list."""
-    first = answer.IDEAL_LEFT_OUT if served.ideal else answer.ENGINE_LEFT_OUT
-    return (first + answer.LEFT_OUT).strip()
 
 
 def as_markdown(served: Served, address: str = "") -> str:
@@ -356,7 +373,7 @@ def as_markdown(served: Served, address: str = "") -> str:
         "",
         "## What this leaves out",
         "",
-        left_out(served),
+        answer.left_out(served),
         "",
         SIGNATURE,
     ]

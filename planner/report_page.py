@@ -94,7 +94,7 @@ def as_html(served: Served, address: str = "") -> str:
 </ul>
 <h2>What this leaves out</h2>
 <ul>
-{_items(report.left_out(served))}
+{_items(answer.left_out(served))}
 </ul>"""
     return shell(verdict, body, linked(f"{address}?{encode(served.plan.scenario)}"))
 

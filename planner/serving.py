@@ -50,7 +50,8 @@ class Served:
 
     @property
     def ideal(self):
-        return self.engine.id == "ideal"
+        """Whether counting is all: the ideal engine, and no figure of it changed."""
+        return self.engine.id == "ideal" and not self.plan.scenario.set
 
     @property
     def token_s(self) -> Band:

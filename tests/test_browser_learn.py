@@ -7,6 +7,7 @@ from importlib.resources import files
 import pytest
 from playwright.sync_api import expect
 
+from planner import Scenario, encode
 from planner.lesson import states, words
 from tests.browser import idle, metrics
 
@@ -78,7 +79,8 @@ def test_a_page_is_accessible_in_light_and_dark_and_fits_a_phone(open_page, path
 
 
 @pytest.mark.parametrize(
-    ("path", "query"), [("why", "ask=ratio&say=And+now%3F"), ("cost", "present=1&heads=x")]
+    ("path", "query"),
+    [("why", "ask=ratio&say=And+now%3F"), ("cost", "present=1&heads=x"), ("", "present=1")],
 )
 def test_a_question_and_the_presenter_view_are_accessible(open_page, path, query):
     assert serious_findings(open_page(path, query)) == []
@@ -230,8 +232,7 @@ def test_text_streams_at_the_predicted_speed(open_page):
 
 def test_the_presenter_s_keys_turn_the_pages(open_page):
     page = open_page("why", "present=1")
-    size = page.evaluate("getComputedStyle(document.documentElement).fontSize")
-    assert float(size.removesuffix("px")) >= 20
+    assert root_size(page) >= 20
     expect(page.locator(".st-key-why-steps")).to_have_count(0)  # folded
     expect(page.locator(".st-key-chart-1 svg.marks")).to_be_in_viewport(ratio=0.9)
     for key, title in [("ArrowRight", "What is stored"), ("PageDown", "The proof"),
@@ -246,6 +247,89 @@ def test_the_presenter_s_keys_turn_the_pages(open_page):
     assert "present" not in query_of(page)
 
 
+def root_size(page):
+    size = page.evaluate("getComputedStyle(document.documentElement).fontSize")
+    return float(size.removesuffix("px"))
+
+
+def test_the_plan_is_presented_with_its_sliders_and_keeps_that_in_its_link(open_page):
+    page = open_page("", "context=4096&present=1")
+    assert root_size(page) >= 20
+    # The first row of pictures is on screen, and nothing is cut off for the size of the type.
+    expect(page.locator(".st-key-chart-memory svg.marks")).to_be_in_viewport(ratio=0.5)
+    cut = "(all) => all.filter((each) => each.scrollWidth > each.clientWidth).length"
+    for part in ("stMetricLabel", "stMetricValue", "stMetricDelta"):
+        assert page.locator(f"[data-testid=stMain] [data-testid={part}]").evaluate_all(cut) == 0
+    assert page.locator(".stSidebar .top label").evaluate_all(cut) == 0
+    exact(page, "slider-context").fill("10,007")
+    exact(page, "slider-context").press("Enter")
+    idle(page)
+    assert query_of(page) == f"{encode(Scenario(context=10_007))}&present=1"
+    page.reload()
+    idle(page)
+    assert query_of(page) == f"{encode(Scenario(context=10_007))}&present=1"
+    assert metrics(page)["Cache"] == "21.0 GB"
+    page.get_by_role("link", name="A robot").click()
+    page.wait_for_url(re.compile("jetson.*present=1"))
+    idle(page)
+    assert root_size(page) >= 20
+    # On the way to the lesson and back, the view stays.
+    page.get_by_role("button", name="Learn").click()
+    page.get_by_role("menuitem", name="Why a cache").click()
+    expect(page.locator(HEAD)).to_have_text("Why a cache")
+    idle(page, DRAWN["why"])
+    assert "present=1" in query_of(page)
+    page.go_back()
+    idle(page)
+    page.locator(".st-key-present-switch label").click()
+    idle(page)
+    assert root_size(page) == 16
+    assert "present" not in query_of(page)
+
+
+def test_a_phone_that_opens_a_presenter_s_link_keeps_its_own_type(open_page):
+    page = open_page("", "present=1", viewport={"width": 390, "height": 844})
+    assert root_size(page) == 16
+    expect(page.locator(".st-key-inputs")).to_contain_text("16 requests × 8,192 tokens")
+    expect(page.locator(".st-key-inputs")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+MAIN_CONTROL = {
+    "why": "steps", "stored": "step", "proof": "mistake", "phases": "batch", "cost": "heads",
+    "managing": "tick", "speed": "context",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", MAIN_CONTROL)
+def test_on_a_phone_a_control_is_seen_with_what_it_changes(open_page, path):
+    phone = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
+    page = open_page(path, **phone)
+    charts_drawn(page, path)
+    control = page.locator(f".st-key-{path}-{MAIN_CONTROL[path]}")
+    expect(control).to_be_in_viewport(ratio=1)
+    for figure in page.locator("[data-testid=stMetric]").all():
+        expect(figure).to_be_in_viewport(ratio=1)
+    # Wherever a picture has been scrolled to, the control stands above it and not on it.
+    held, head = page.locator(".st-key-controls"), 60  # the page's own head stands above
+    for picture in page.locator("svg.marks").all():
+        above = head + held.bounding_box()["height"] + 20
+        page.mouse.move(200, 800)
+        page.mouse.wheel(0, picture.bounding_box()["y"] - above)
+        page.wait_for_timeout(300)
+        expect(control).to_be_in_viewport(ratio=1)
+        expect(picture).to_be_in_viewport(ratio=1)
+        box = held.bounding_box()
+        assert head <= box["y"]
+        assert box["y"] + box["height"] <= picture.bounding_box()["y"]
+
+
+def test_the_questions_are_read_without_controls_above_them(open_page):
+    page = open_page("check", viewport={"width": 390, "height": 844})
+    page.locator(".st-key-tools").scroll_into_view_if_needed()
+    expect(page.locator(".st-key-check-seed")).not_to_be_in_viewport()
+
+
 def test_paper_carries_the_link_and_no_controls(open_page):
     page = open_page("cost", "heads=8")
     link = page.locator(".on-paper")
@@ -253,7 +337,7 @@ def test_paper_carries_the_link_and_no_controls(open_page):
     page.emulate_media(media="print")
     expect(link).to_be_visible()
     assert link.inner_text() == page.url
-    for hidden in (".st-key-controls", ".st-key-tools", "header", ".st-key-share"):
+    for hidden in (".to-move", ".st-key-controls", ".st-key-tools", "header", ".st-key-share"):
         expect(page.locator(hidden).first).to_be_hidden()
     expect(page.locator("svg.marks").first).to_be_visible()
     # The whole page is on paper: nothing scrolls inside a box.

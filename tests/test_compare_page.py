@@ -60,6 +60,17 @@ def test_the_start_says_how_to_begin():
     assert not page.get("vega_lite_chart")
 
 
+def test_the_presenter_view_is_no_part_of_what_is_compared():
+    page = opened(f"{encode(LESSON)}&present=1")
+    assert not page.exception
+    assert not [each for each in page.text if "present" in each.value]
+    assert held(page) == LESSON
+    assert "&amp;present=1" in html(page)
+    page.toggle(key="present-switch").set_value(False).run()
+    assert held(page) == LESSON
+    assert "present=1" not in html(page)
+
+
 @pytest.mark.parametrize("comparison", [LESSON, FOUR], ids=["two", "four"])
 def test_a_link_opens_the_whole_comparison(comparison):
     page = opened(encode(comparison))

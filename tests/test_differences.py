@@ -187,3 +187,14 @@ def test_an_example_is_a_whole_comparison(example):
     assert len(found.variants) >= 2
     assert found.say
     assert example.sentence.endswith(".")
+
+
+def test_little_room_cuts_a_name_but_not_that_it_is_wrong():
+    long = "a name of thirty signs, or so"
+    right, wrong = (Variant(H100, long, mistake) for mistake in ("", "doubled"))
+    all_ = differences.shown(Comparison((Variant(H100), right, wrong)))
+    assert [comparison_drawings.beside(each) for each in all_] == [
+        "A",
+        "B: a name of thirty…",
+        "C: a name of… (wrong)",
+    ]

@@ -84,6 +84,20 @@ def test_a_bad_link_is_explained_and_the_page_is_whole(query):
     assert len(page.get("vega_lite_chart")) == 4
 
 
+def test_the_presenter_view_enlarges_and_stays_in_the_link():
+    page = opened("context=4096&present=1")
+    assert not page.exception
+    assert not page.text
+    assert page.session_state.scenario == Scenario(context=4096)
+    large = json.loads(page.get("vega_lite_chart")[0].proto.spec)
+    assert any("&amp;present=1" in each.proto.body for each in page.get("html"))
+    page.toggle(key="present-switch").set_value(False).run()
+    assert page.session_state.scenario == Scenario(context=4096)
+    assert not any("present=1" in each.proto.body for each in page.get("html"))
+    usual = json.loads(page.get("vega_lite_chart")[0].proto.spec)
+    assert large["height"] > usual["height"]
+
+
 def test_choosing_a_device_fills_its_numbers():
     page = opened("concurrency=4&memory=33")
     page.selectbox(key="device").set_value("h200-sxm").run()

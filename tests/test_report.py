@@ -9,7 +9,7 @@ import re
 import pytest
 from hypothesis import given
 
-from planner import Scenario, __version__, encode, plan, presets, report, words
+from planner import Scenario, __version__, answer, encode, plan, presets, report, words
 from planner.serving import engine_band, longest_context, most_requests, reserve, serve
 from tests.test_plan import scenarios
 
@@ -110,3 +110,27 @@ def test_markdown_carries_link_version_verdict_and_arithmetic():
     assert __version__ in written
     assert "# Fits: vLLM 0.20 to 0.25 holds up to 54 requests" in written
     assert "2 × 32 layers × 8 heads × 128 × 2 bytes" in written
+
+
+def test_every_number_is_there_with_its_source():
+    own = served(engine="sglang", device="h100-sxm")
+    found = report.with_sources(own)
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert {key: found[key] for key in report.as_dict(own)} == report.as_dict(own)
+    listed = {each["key"]: each for each in found["numbers"]}
+    assert listed.keys() == {each.key for each in report.numbers(own)}
+    for key, each in listed.items():
+        assert each["value"] == found[key]
+        assert each["unit"]
+        assert each["kind"] in ("given", "data sheet", "computed", "ideal", "calibrated")
+    step = listed["decode_step_calibrated_s"]
+    assert step["low"] < step["value"] < step["high"]
+    assert "fitted on" in step["source"]
+    assert "H100" in listed["bandwidth_bytes_per_s"]["source"]
+
+
+@pytest.mark.parametrize(("model", "sparse"), [("deepseek-v3.2", True), ("deepseek-v3", False)])
+def test_sparse_attention_is_said_to_be_charged_in_full(model, sparse):
+    own = served(model=model, tp=8, device="h200-sxm")
+    assert ("attention is **sparse**" in answer.left_out(own)) == sparse
+    assert ("attention is **sparse**" in report.as_markdown(own)) == sparse

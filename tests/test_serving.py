@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import Scenario, answer, bars, decode, plan, presets, settings, sweep, worked
+from planner import Scenario, answer, bars, decode, plan, presets, report, settings, sweep, worked
 from planner.latency import timings
 from planner.serving import parts, serve
 from tests.test_plan import calculator, printed, scenarios
@@ -160,3 +160,21 @@ def test_an_engine_s_link_says_what_it_means():
     )
     assert notices == ()
     assert (scenario.the_engine.fraction, scenario.prompt, scenario.output) == (0.95, 1000, 200)
+
+
+def test_the_ideal_engine_changed_is_an_engine_like_any_other():
+    own = serve(plan(Scenario()))
+    changed = serve(plan(Scenario(set="bandwidth_efficiency:0.7")))
+    assert own.ideal
+    assert not changed.ideal
+    found = report.as_dict(changed)
+    assert found["decode_step_s"] == own.plan.decode_step_s
+    assert found["decode_step_calibrated_s"] == pytest.approx(own.plan.decode_step_s / 0.7)
+    assert {each.kind for each in answer.figures(changed)[3:]} == {"as set"}
+    kinds = {each.key: each.kind for each in report.numbers(changed)}
+    assert kinds["decode_step_calibrated_s"] == "as set"
+    assert "to 22.5" not in answer.served_verdict(changed)[1]
+    assert "that you changed" in answer.left_out(changed)
+    assert "that you changed" not in answer.left_out(own)
+    # Prompts that arrive cost the ideal engine nothing, so that counting is all there too.
+    assert serve(plan(Scenario(output=500))).ideal

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stdout
 from dataclasses import fields
 from io import StringIO
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 import pytest
 from hypothesis import given, settings
@@ -110,8 +110,28 @@ def test_the_running_app_the_program_and_the_page_agree(app, scenario):
     done = subprocess.run(program, cwd=ROOT, capture_output=True, text=True)
     assert json.loads(done.stdout) == found
     assert done.returncode == (0 if found["fits"] else 1)
-    page = opened(query)
-    ending = "_s" if scenario.engine == "ideal" else "_calibrated_s"
+    shows(opened(query), found)
+
+
+@pytest.fixture(scope="module")
+def page():
+    return opened()
+
+
+@settings(max_examples=150, deadline=None)
+@given(scenarios())
+def test_the_page_shows_the_same(page, scenario):
+    page.query_params.clear()
+    page.query_params.update(parse_qsl(encode(scenario)))
+    page.session_state["at"] = ""  # as if the page were come to anew
+    page.run()
+    assert not page.exception
+    shows(page, of(scenario))
+
+
+def shows(page, found):
+    """The page's answer and figures are those of a report, as they are written."""
+    ending = "_s" if found["fits_calibrated"] is None else "_calibrated_s"
     assert page.title[0].value == found["verdict"]
     assert figures(page) == {
         "Weights": words.data(found["weights_bytes"]),

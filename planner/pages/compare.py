@@ -1,6 +1,7 @@
 """The Compare page: what differs, what comes of it, and why another calculator says otherwise."""
 
 from html import escape
+from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -22,32 +23,33 @@ def variants(found: Comparison):
         if st.session_state.get(key) != each.name:
             st.session_state[key] = each.name
         wrong = mistakes.KNOWN.get(each.mistake)
-        st.text_input(
-            f"Name of {letter}",
-            key=key,
-            max_chars=NAME_LENGTH,
-            placeholder=f"{wrong.label} (wrong)" if wrong else each.scenario.the_model.name,
-            on_change=lambda place=place, key=key: pinned.keep(
-                pinned.held().renamed(place, st.session_state[key])
-            ),
-        )
-        with st.container(horizontal=True, gap="small", key=f"tools-{place}"):
-            if st.button(f"Open {letter}", key=f"open-{place}", type="tertiary"):
-                st.session_state.scenario, st.session_state.notices = each.scenario, ()
-                st.switch_page("planner/pages/plan.py")
-            if place:
-                st.button(
-                    f"Swap with {LETTERS[place - 1].upper()}",
-                    key=f"swap-{place}",
-                    type="tertiary",
-                    on_click=lambda place=place: pinned.keep(pinned.held().swapped(place)),
-                )
-            st.button(
-                "Remove",
-                key=f"remove-{place}",
-                type="tertiary",
-                on_click=lambda place=place: pinned.keep(pinned.held().removed(place)),
+        with st.container(gap=None):
+            st.text_input(
+                f"Name of {letter}",
+                key=key,
+                max_chars=NAME_LENGTH,
+                placeholder=f"{wrong.label} (wrong)" if wrong else each.scenario.the_model.name,
+                on_change=lambda place=place, key=key: pinned.keep(
+                    pinned.held().renamed(place, st.session_state[key])
+                ),
             )
+            with st.container(horizontal=True, gap="small", key=f"tools-{place}"):
+                if st.button(f"Open {letter}", key=f"open-{place}", type="tertiary"):
+                    st.session_state.scenario, st.session_state.notices = each.scenario, ()
+                    st.switch_page("planner/pages/plan.py")
+                if place:
+                    st.button(
+                        f"Swap with {LETTERS[place - 1].upper()}",
+                        key=f"swap-{place}",
+                        type="tertiary",
+                        on_click=lambda place=place: pinned.keep(pinned.held().swapped(place)),
+                    )
+                st.button(
+                    "Remove",
+                    key=f"remove-{place}",
+                    type="tertiary",
+                    on_click=lambda place=place: pinned.keep(pinned.held().removed(place)),
+                )
 
 
 def add():
@@ -97,7 +99,7 @@ def results(found: Comparison):
     st.markdown("**What comes of it**")
     table(differences.figures(all_))
     drawings = comparison_page.drawings(all_)
-    controls.show_drawings(drawings.items(), lambda spec, *_: spec)
+    controls.show_drawings(drawings.items(), lambda spec, *_: screen.sized(spec, text=14))
     with controls.folded("mistakes", "Why does another calculator say otherwise?") as open_:
         if open_:
             wrong(found)
@@ -138,14 +140,16 @@ def wrong(found: Comparison):
 
 comparison, notices = pinned.opened()
 query = encode(comparison)
-screen.dress(query)
+address = "&".join(filter(None, [query, urlencode(screen.parameters())]))
+screen.dress(address)
 with st.sidebar:
     variants(comparison)
     if pinned.addable():
         add()
     if comparison.variants:
         sentence(comparison)
-    controls.write_address(query)
+    controls.write_address(address)
+    screen.switch()
     controls.examples(presets.comparisons)
 controls.show_notices(notices)
 if comparison.variants:

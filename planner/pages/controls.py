@@ -6,13 +6,14 @@ read when a page is entered (a link, a reload, Back) and written after every cha
 
 from contextlib import contextmanager
 from html import escape
+from urllib.parse import urlencode
 
 import pyarrow
 import streamlit as st
 
 from planner import charts, parallel, presets, settings, words
 from planner.link import Notice, Number
-from planner.pages import predict
+from planner.pages import predict, screen
 from planner.pages.component import component
 from planner.scenario import LENGTHS, NUMBERS, Scenario, as_link, decode, device_numbers, encode
 
@@ -69,7 +70,7 @@ def scenario() -> tuple[Scenario, tuple[Notice, ...]]:
     """The scenario of this session and what was wrong with the link it came from."""
     state = st.session_state
     if entered("plan"):
-        query, shared = predict.split(address())
+        query, shared = predict.split(screen.read(address()))
         if query or shared or "scenario" not in state:
             state.scenario, state.notices = decode(query)
             state.notices += predict.read("plan", shared, predict.PLAN)
@@ -259,7 +260,7 @@ def slider(key: str, spec: Number, stops: list[float], value: float, moved):
 
 def link():
     """Write the address bar and offer to copy it."""
-    write_address(encode(st.session_state.scenario) + predict.suffix("plan"))
+    write_address(encode(st.session_state.scenario) + predict.suffix("plan", **screen.parameters()))
 
 
 def write_address(query: str):
@@ -343,10 +344,11 @@ def show_notices(notices: tuple[Notice, ...]):
 
 def examples(named=presets.examples):
     """Named scenarios, each an ordinary link within this tab, and the way back to the start."""
-    rows = [(f"?{each.query}", each.title, each.sentence) for each in named()]
-    rows.append(("?", "Reset", "Back to the start."))
+    view = urlencode(screen.parameters())
+    rows = [(f"?{each.query}&{view}", each.title, each.sentence) for each in named()]
+    rows.append((f"?{view}", "Reset", "Back to the start."))
     links = " · ".join(
-        f'<a href="{escape(href)}" target="_self" style="color: inherit" '
+        f'<a href="{escape(href.rstrip("&"))}" target="_self" style="color: inherit" '
         f'title="{escape(sentence)}">{escape(title)}</a>'
         for href, title, sentence in rows
     )

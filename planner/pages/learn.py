@@ -46,15 +46,13 @@ def opened(page: str, view=lambda values: NOTHING) -> Visit:
     state = st.session_state
     key, wrong = f"learn-{page}", f"notices-{page}"
     if controls.entered(page):
-        query, shared = predict.split(controls.address())
+        query, shared = predict.split(screen.read(controls.address()))
         if query or shared or key not in state:
             values, notices = states.decode(page, query)
             askable = [figure.id for figure in view(values).figures if figure.askable]
             state[key], state[wrong] = values, notices + predict.read(page, shared, askable)
-        if query or shared:
-            screen.read(shared)
     visit = Visit(page, state[key], view(state[key]), state[wrong])
-    screen.dress(visit.address, screen.presenting())
+    screen.dress(visit.address, lesson=True, held=bool(visit.view.pictures))
     entry = words.pages()[page]
     st.title(entry.title, anchor=False)
     if not screen.presenting():
@@ -71,19 +69,19 @@ def change(page: str, **values):
 
 def moved(visit: Visit, *first: str):
     """The controls of a page: the named ones, the rest one click away; folded for a room."""
-    entry = words.pages()[visit.page]
     rest = [name for name in states.PAGES[visit.page] if name not in first]
+    presenting = screen.presenting()
+    if not presenting:
+        st.html(f'<b class="to-move">{_terms(words.pages()[visit.page].move)}</b>')
     with st.container(key="controls"):
-        place = st.popover("Controls") if screen.presenting() else st.container()
-        with place:
-            st.html(f"<b>{_terms(entry.move)}</b>")
-            with st.container(horizontal=True, gap="medium"):
-                for name in first:
-                    _control(visit, name)
-                if rest:
-                    with st.container() if screen.presenting() else st.popover("More"):
-                        for name in rest:
-                            _control(visit, name)
+        place = st.popover("Controls") if presenting else st.container()
+        with place.container(horizontal=True, gap="medium"):
+            for name in first:
+                _control(visit, name)
+            if rest:
+                with st.container() if presenting else st.popover("More"):
+                    for name in rest:
+                        _control(visit, name)
 
 
 def _control(visit, name):
@@ -156,7 +154,7 @@ def _spec(asked, picture):
     draw = getattr(lesson_charts, picture.chart)
     spec = charts.prepared(draw, *picture.drawing.bounds, screen.dark())
     spec = asked.picture(picture, spec, screen.dark())
-    return lesson_charts.large(spec) if screen.presenting() else spec
+    return screen.sized(spec)
 
 
 def _arithmetic(asked, view):
@@ -202,7 +200,7 @@ def closed(visit: Visit, asked: predict.Asked | None = None):
     _sources({*visit.view.sources, *(each.source for each in (*believed, *terms))} - {""})
     with st.container(horizontal=True, key="tools", vertical_alignment="center"):
         controls.write_address(visit.address)
-        screen.switch()
+        screen.switch(lesson=True)
         _way_on(visit.page)
 
 

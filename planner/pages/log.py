@@ -45,8 +45,8 @@ st.text_area(
     placeholder="Paste it from the top. Junk around it does no harm.",
     help="It is read on this machine and kept nowhere.",
 )
-with st.container(horizontal=True, key="log-examples", gap="small"):
-    st.markdown("Examples:", width="content")
+with st.container(horizontal=True, key="log-examples", vertical_alignment="center"):
+    st.markdown(":small[Examples:]", width="content")
     for example in from_log.examples():
         st.button(
             example.title,

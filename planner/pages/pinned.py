@@ -4,7 +4,7 @@ import streamlit as st
 
 from planner import comparison
 from planner.comparison import Comparison, Variant
-from planner.pages import controls
+from planner.pages import controls, screen
 
 
 def held() -> Comparison:
@@ -25,7 +25,7 @@ def opened():
     """
     state = st.session_state
     if controls.entered("compare"):
-        query = controls.address()
+        query = screen.read(controls.address())
         if query:
             keep(*comparison.decode(query))
         elif len(held().variants) == 1 and addable():

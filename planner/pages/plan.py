@@ -3,15 +3,17 @@
 import streamlit as st
 
 from planner import answer, bars, plan, report, report_page, words
-from planner.pages import controls, model_dialog, pinned, predict, tables, take_along
+from planner.pages import controls, model_dialog, pinned, predict, screen, tables, take_along
 from planner.serving import serve
 
+METRIC_WIDTH = {False: 132, True: 170}  # by presenting
 scenario, notices = controls.scenario()
 
 with st.sidebar:
-    controls.model()
-    if st.button("Another model…", type="tertiary", key="another"):
-        model_dialog.open_dialog()
+    with st.container(gap=None):
+        controls.model()
+        if st.button("Another model…", type="tertiary", key="another"):
+            model_dialog.open_dialog()
     controls.number("concurrency")
     controls.number("context")
     controls.device()
@@ -31,6 +33,7 @@ with st.sidebar:
     controls.link()
     if not predict.asked_on("plan").open:  # a comparison would tell what is asked
         pinned.button()
+    screen.switch()
     controls.examples()
 
 own = plan(scenario)
@@ -41,7 +44,8 @@ asked = predict.plan(served)
 verdict, detail = asked.verdict(*answer.served_verdict(served))
 st.title(verdict, anchor=False)
 st.markdown(detail)
-st.markdown(f":small[{words.as_text(words.inputs(own))}]")
+with st.container(key="inputs"):
+    st.markdown(f":small[{words.as_text(words.inputs(own))}]")
 
 with st.container(horizontal=True, key="figures", gap="small"):
     for each in asked.figures(answer.figures(served)):
@@ -52,7 +56,7 @@ with st.container(horizontal=True, key="figures", gap="small"):
             delta_color="off",
             delta_arrow="off",
             help=each.help,
-            width=132,
+            width=METRIC_WIDTH[screen.presenting()],
         )
 
 drawings = controls.show_drawings(report_page.drawn(served), asked.drawn)
@@ -87,6 +91,6 @@ with controls.folded("take-along", "Take it along") as open_:
 
 with controls.folded("left-out", "What this leaves out") as open_:
     if open_:
-        st.markdown(report.left_out(served))
+        st.markdown(answer.left_out(served))
 
 asked.share()

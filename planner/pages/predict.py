@@ -25,8 +25,8 @@ WAITING = "Shown once you have guessed."
 
 
 def split(query):
-    """A page's own parameters, and those that every page shares."""
-    return question.split(query, ("present",))
+    """A page's own parameters, and those of its question."""
+    return question.split(query)
 
 
 def read(page: str, shared, askable) -> tuple:
@@ -128,6 +128,7 @@ class Asked:
         name = chart.__name__
         if not self.allows(plan_page.GIVES.get(name, ())):
             return None
+        spec = screen.sized(spec, text=14)
         marks = plan_page.marks(self.own, name, self.question.guesses, *bounds[:2])
         return _marked(spec, marks, plan_page.CHANNEL.get(name), screen.dark())
 
@@ -167,7 +168,7 @@ def _marked(spec, marks, channel, dark):
 def plan(own: Served) -> Asked:
     """The Plan page under its question: draws the question and takes the guesses."""
     query = encode(own.plan.scenario)
-    screen.dress(query + suffix("plan"))
+    screen.dress(query + suffix("plan", **screen.parameters()))
     return ask("plan", plan_page.figures(own), query, own)
 
 

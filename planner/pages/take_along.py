@@ -38,7 +38,7 @@ def show(served: Served, drawings: dict):
         html=lambda: report_page.as_html(served, at),
         markdown=lambda: report.as_markdown(served, at),
         csv=lambda: report.as_csv(served),
-        json=lambda: _json(report.as_dict(served)),
+        json=lambda: _json(report.with_sources(served)),
         charts=lambda: pictures.archive(drawings, report_page.origin(served, at)),
     )
     query = encode(served.plan.scenario)
@@ -56,7 +56,7 @@ def show_comparison(found: Comparison, drawings: dict):
         html=lambda: comparison_page.as_html(found, at),
         markdown=lambda: comparison_report.as_markdown(found, at),
         csv=lambda: comparison_report.as_csv(found),
-        json=lambda: _json(comparison_report.as_dict(found)),
+        json=lambda: _json(comparison_report.as_dict(found, report.with_sources)),
         charts=lambda: pictures.archive(drawings, comparison_page.origin(found, at)),
     )
     _copy("compare", drawings, query)
@@ -89,6 +89,7 @@ def _elsewhere(what, over_http, query):
         f"{shlex.join(['python', '-m', 'planner', query, '--json'])}\n"
         f"{shlex.join(['curl', over_http])}",
         language="bash",
+        wrap_lines=True,
     )
 
 
