@@ -136,12 +136,13 @@ def step(most, unit, dark):
     return _bars(most, f"Time per token ({unit})", ["weights", "cache"], dark)
 
 
-def context_axis(name="context:Q"):
-    """The context on a logarithmic axis."""
+def context_axis(name="context:Q", longest=CONTEXT_TICKS[-1]):
+    """The context on a logarithmic axis up to `longest`."""
+    ticks = [each for each in CONTEXT_TICKS if each <= longest]
     return (
         alt.X(name, title="Context (tokens)")
-        .scale(type="log", base=2, domain=[128, 2**20], nice=False)
-        .axis(values=CONTEXT_TICKS, labelExpr=TOKENS, grid=False)
+        .scale(type="log", base=2, domain=[ticks[0], longest], nice=False)
+        .axis(values=ticks, labelExpr=TOKENS, grid=False)
     )
 
 

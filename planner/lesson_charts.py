@@ -8,18 +8,8 @@ import math
 
 import altair as alt
 
-from planner.charts import (
-    COLOURS,
-    CONTEXT_TICKS,
-    HEIGHT,
-    HOVER,
-    INK,
-    MUTED,
-    OUTLINE,
-    PAPER,
-    TOKENS,
-    chart_on,
-)
+from planner import charts
+from planner.charts import COLOURS, HEIGHT, HOVER, INK, MUTED, OUTLINE, PAPER, chart_on
 from planner.lesson import allocation, attention, operations, roofline, stored
 
 LOW, TALL = 200, 360  # heights, the legend below the picture included
@@ -372,10 +362,7 @@ def held(last, dark):
 
 def speeds(most, dark):
     """Tokens a second over the context, MHA and GQA, and a reader. Data: rows, points, …"""
-    x = alt.X("context_tokens:Q", title="Context (tokens)").scale(
-        type="log", base=2, domain=[128, 131_072], nice=False
-    )
-    x = x.axis(values=CONTEXT_TICKS[:-1], labelExpr=TOKENS, grid=False)
+    x = charts.context_axis("context_tokens:Q", longest=131_072)
     y = alt.Y("tokens_per_s:Q", **_axis("Tokens per second", (0, most), grid=True))
     dash = alt.condition("datum.attention == 'MHA'", alt.value([1, 0]), alt.value([6, 4]))
     line = chart_on("rows").mark_line(color=INK[dark], strokeWidth=2, clip=True, aria=False)
