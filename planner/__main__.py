@@ -177,4 +177,6 @@ def _log_lines(notes, compared):
 if __name__ == "__main__":
     if hasattr(signal, "SIGPIPE"):  # a reader that has read enough is no error
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    # Elsewhere than on a screen, Windows writes in an alphabet that has neither − nor ∞.
+    sys.stdout.reconfigure(encoding="utf-8")
     sys.exit(main())

@@ -23,7 +23,7 @@ from planner.strict import Read, read_comparison, read_json, read_query
 MAX_BODY = 64_000  # bytes
 BODY_S = 10  # a body must be here by then
 ANSWER_S = 20  # and its answer must be ready, waiting included
-AT_ONCE, WAITING = 2, 64  # answers worked out at once, and in line behind them
+AT_ONCE, WAITING = 2, 64  # plans worked out at once, and in line; as many pictures besides
 DRAWN = {"plan": (read_query, report_page), "compare": (read_comparison, comparison_page)}
 CARD = "card"
 FORMS = {"png": "image/png", "svg": "image/svg+xml"}
@@ -32,10 +32,10 @@ KEPT = {"cache-control": "public, max-age=3600"}  # a link's picture changes wit
 
 def routes(base: str = "") -> list[Route]:
     """The routes below a base path, for Streamlit's server or any other Starlette application."""
-    line = CapacityLimiter(AT_ONCE)
+    plans, drawings = CapacityLimiter(AT_ONCE), CapacityLimiter(AT_ONCE)
     at = f"/{base.strip('/')}" if base.strip("/") else ""
 
-    async def answered(work, *given) -> Response:
+    async def answered(line, work, *given) -> Response:
         if line.statistics().tasks_waiting >= WAITING:
             return _problems(503, ("", "Too many plans are waiting; ask again in a moment."))
         with move_on_after(ANSWER_S):
@@ -45,7 +45,7 @@ def routes(base: str = "") -> list[Route]:
     async def planned(request: Request) -> Response:
         query = _query(request)
         if request.method != "POST":
-            return await answered(_plan, read_query, query)
+            return await answered(plans, _plan, read_query, query)
         if query:
             return _problems(400, ("", "A plan is asked for by its query or its body, not both."))
         try:
@@ -57,14 +57,14 @@ def routes(base: str = "") -> list[Route]:
             return Response(status_code=400)  # nobody is there to read it
         if body is None:
             return _problems(413, ("", f"A body has at most {MAX_BODY:,} bytes."))
-        return await answered(_plan, read_json, body)
+        return await answered(plans, _plan, read_json, body)
 
     async def compared(request: Request) -> Response:
-        return await answered(_compare, _query(request))
+        return await answered(plans, _compare, _query(request))
 
     async def drawn(request: Request) -> Response:
         address = f"{request.url.scheme}://{request.url.netloc}{at}/"
-        return await answered(_draw, request.path_params, _query(request), address)
+        return await answered(drawings, _draw, request.path_params, _query(request), address)
 
     async def described(request: Request) -> Response:
         return JSONResponse(openapi.schema())

@@ -88,7 +88,7 @@ def _bars(most, title, parts, dark, marked=False, count=2):
             x=bar_start(most, title),
             x2=alt.X2("end:Q"),
             y=alt.Y("variant:N", title=None, sort=None).axis(
-                ticks=False, domain=False, labelLimit=140
+                ticks=False, domain=False, labelLimit=140, labelOverlap=True
             ),
             # On a phone five do not stand in one row.
             color=part_colours(parts, columns=alt.expr("width < 300 ? 3 : 0")),

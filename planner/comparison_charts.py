@@ -27,7 +27,8 @@ PARTS = ["weights", "overhead", "cache", "free", "does not fit"]
 
 def overlaid_memory(most, unit, dark):
     """A bar a variant, and a mark on each where its memory ends. Data: rows, limits."""
-    y = alt.Y("bar:N", title=None, sort=None).axis(ticks=False, domain=False, labelLimit=150)
+    # No limit: words are cut by the data, which know what must not be cut off.
+    y = alt.Y("bar:N", title=None, sort=None).axis(ticks=False, domain=False, labelLimit=0)
     bars = (
         chart_on("rows")
         .mark_bar(size=18, strokeWidth=1, stroke=OUTLINE)
@@ -83,5 +84,5 @@ def overlaid_latency(most, unit, dark):
 def _words(name, x, y, dark, **style):
     """Words beside their place, where their data says, with a halo to stay readable."""
     base = chart_on(name).encode(x=x, y=y, text="label:N")
-    halo = base.mark_text(**HALO, stroke=PAPER[dark], **LIFTED)
+    halo = base.mark_text(**HALO, stroke=PAPER[dark], **LIFTED, **style)
     return halo + base.mark_text(color=INK[dark], aria=False, **LIFTED, **style)

@@ -5,11 +5,12 @@ import pandas as pd
 
 from planner import bars, mistakes, sweep, words
 from planner.differences import Shown
+from planner.notation import shorten
 from planner.sweep import CONTEXTS, LONGEST, MEMORY_UNITS, SHORTEST, TIME_UNITS, Drawing, axis
 
 # A plot is some 400 by 190 px: the width of a sign in its words and their height, as parts of it.
 WIDE, HIGH, SIGN, LINE = 400, 190, 0.0155, 0.08
-NAME_ROOM = 18  # signs beside a bar
+AXIS_SIGNS = 22  # of a name on an axis
 SIDES = (("right", -9, -10), ("left", 9, -10), ("right", -9, 15), ("left", 9, 15))
 
 
@@ -32,7 +33,7 @@ def memory(all_: list[Shown]) -> Drawing:
         needed = sum(count for _, count in pieces)
         sentence = f"{each.label}: {named} = {words.data(needed)} of {words.data(limit)}"
         sentences.append(sentence)
-        bar = beside(each)
+        bar = short(each)
         rows += [(bar, each.label, *piece, sentence) for piece in bars.cut(pieces, limit)]
         limits.append((bar, limit))
     rows = pd.DataFrame(rows, columns=["bar", "variant", "part", "start", "end", "sentence"])
@@ -52,13 +53,10 @@ def memory(all_: list[Shown]) -> Drawing:
     )
 
 
-def beside(each: Shown) -> str:
-    """What a plan is called where there is little room; that it is wrong is never cut off."""
+def short(each: Shown) -> str:
+    """What a plan is called, as far as an axis has room: never cut off is that it is wrong."""
     wrong = " (wrong)" if each.mistake else ""
-    name = each.variant.title.removesuffix(wrong)
-    room = NAME_ROOM - len(wrong)
-    name = f"{name[: room - 1].rstrip()}…" if len(name) > room else name
-    return f"{each.letter}: {name}{wrong}" if name else each.letter
+    return shorten(each.label.removesuffix(wrong), AXIS_SIGNS - len(wrong)) + wrong
 
 
 def latency(all_: list[Shown]) -> Drawing:

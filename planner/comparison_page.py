@@ -67,5 +67,7 @@ def as_html(comparison: Comparison, address: str = "") -> str:
 {figures}
 </div>
 <h2>The numbers</h2>
-{table(["what", "kind", *labels], comparison_report.numbers(all_))}"""
+<div class="values">
+{table(["what", "kind", *labels], comparison_report.numbers(all_))}
+</div>"""
     return shell(headline, body, linked(f"{address}?{encode(comparison)}"))

@@ -10,8 +10,9 @@ from planner.differences import Shown
 
 
 def fits(all_: list[Shown]) -> bool:
-    """Whether all plans fit that are reckoned rightly."""
-    return all(each.fits for each in all_ if not each.mistake)
+    """Whether all plans fit that are reckoned rightly; where none is, nothing is known to fit."""
+    right = [each.fits for each in all_ if not each.mistake]
+    return bool(right) and all(right)
 
 
 def as_dict(comparison: Comparison, of_plan=report.as_dict) -> dict:

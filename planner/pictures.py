@@ -1,6 +1,6 @@
 """Charts as pictures, SVG and PNG: alone, for a page, or framed by what they show and their link.
 
-Drawing them takes vl-convert, which is imported when first needed.
+Drawing them takes vl-convert, in a process that starts when first needed.
 """
 
 import io
@@ -12,11 +12,10 @@ import zlib
 from html import escape
 from typing import NamedTuple
 
-from planner import __version__, charts
+from planner import __version__, charts, painter
 
 WIDTH = 460  # of a plot, in pixels of the screen
 CARD_WIDTH = 360
-SCALE = 2  # pixels of a PNG for each of the screen's, for screens and slides
 LINE, SMALL_LINE = 92, 118  # signs that fit in a line of the subtitle and of the footer
 LINK_LINES = 3  # a longer link, as that of a pasted model, is in the file but not in sight
 PADDING = 16
@@ -130,18 +129,13 @@ def _footer(origin):
 
 def svg(spec: dict, comment: str = "") -> str:
     """A specification as SVG. comment: kept in the file, unseen."""
-    import vl_convert
-
-    made = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
+    made = painter.drawn(spec, "svg").decode()
     return made.replace(">", f"><desc>{escape(comment)}</desc>", 1) if comment else made
 
 
 def png(spec: dict, comment: str = "") -> bytes:
     """A specification as PNG, on white. comment: kept in the file, unseen."""
-    import vl_convert
-
-    spec = {"background": "white", **spec}
-    made = vl_convert.vegalite_to_png(spec, scale=SCALE, allowed_base_urls=[])
+    made = painter.drawn({"background": "white", **spec}, "png")
     said = _chunk(b"tEXt", b"Comment\0" + comment.encode("latin-1", "replace"))
     return made[:AFTER_HEADER] + said + made[AFTER_HEADER:]
 

@@ -29,7 +29,7 @@ REPORT_VERSION = 1
 SIGNATURE = f"LLM capacity planner {__version__}, report {REPORT_VERSION}."
 WHOLE = ("bytes", "tokens", "requests", "devices", "FLOP")  # units written without a point
 COLUMNS = ("key", "what", "value", "unit", "kind", "low", "high", "source")
-RUNS = "=+-@\t\r\n|%"  # first signs of a cell that a spreadsheet may take for a formula
+RUNS = "=+-@\t\r\n|%＝＋－＠"  # first signs of a cell that a spreadsheet may take for a formula
 
 
 class Number(NamedTuple):

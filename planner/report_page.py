@@ -17,16 +17,16 @@ from planner.serving import Served, serve
 STYLE = """
 :root { color-scheme: light }
 body { font: 15px/1.45 system-ui, sans-serif; color: #31333f; margin: 2rem auto; max-width: 62rem;
-  padding: 0 1rem }
+  padding: 0 1rem; overflow-wrap: anywhere }
 h1 { font-size: 1.6rem; margin: 0 0 .3rem } h2 { font-size: 1.15rem; margin: 1.6rem 0 .5rem }
 table { border-collapse: collapse; width: 100%; font-size: .85rem }
 th, td { text-align: left; vertical-align: top; padding: .2rem .6rem .2rem 0;
-  border-bottom: 1px solid #ddd; overflow-wrap: anywhere }
-td:nth-child(2) { white-space: nowrap }
+  border-bottom: 1px solid #ddd }
+.values td:nth-child(2) { white-space: nowrap }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(22rem, 1fr)); gap: 1rem;
   margin-top: 1.2rem }
 figure { margin: 0; break-inside: avoid } figcaption { font-weight: 600 } img { max-width: 100% }
-a, code { overflow-wrap: anywhere } footer { margin: 2rem 0; font-size: .85rem }
+footer { margin: 2rem 0; font-size: .85rem }
 @media print { body { margin: 0; max-width: none; font-size: 11px } tr { break-inside: avoid }
   .charts { grid-template-columns: 1fr 1fr } @page { margin: 1.5cm } }
 """
@@ -87,7 +87,9 @@ def as_html(served: Served, address: str = "") -> str:
 {figures}
 </div>
 <h2>The numbers</h2>
+<div class="values">
 {table(["what", "value", "kind", "source"], report.rows(served))}
+</div>
 <h2>The arithmetic</h2>
 <ul>
 {steps}

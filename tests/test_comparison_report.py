@@ -8,9 +8,19 @@ import re
 import pytest
 from hypothesis import given, settings
 
-from planner import Scenario, __version__, comparison_page, comparison_report, report, words
+from planner import (
+    Scenario,
+    __version__,
+    comparison_page,
+    comparison_report,
+    plan,
+    report,
+    report_page,
+    words,
+)
 from planner.comparison import Comparison, Variant, encode
 from planner.mistakes import reckoned
+from planner.serving import serve
 from tests.test_comparison import LESSON, comparisons
 from tests.test_differences import FOUR
 from tests.test_report import NAMES, named
@@ -34,7 +44,7 @@ def test_each_plan_has_its_own_report(comparison):
     assert found["link"] == encode(comparison)
     assert found["app_version"] == __version__
     right = [each["fits"] for each in found["plans"] if not each["mistake"]]
-    assert found["fits"] == all(right)
+    assert found["fits"] == (bool(right) and all(right))
     for letter, each, variant in zip("ABCD", found["plans"], comparison.variants, strict=False):
         assert (each["letter"], each["name"]) == (letter, variant.title)
         own = report.as_dict(reckoned(variant.scenario, variant.mistake))
@@ -74,7 +84,7 @@ def test_texts_from_outside_stay_texts(name):
     found = called(name)
     for row in csv.reader(io.StringIO(comparison_report.as_csv(found))):
         for each in row:
-            assert not each.startswith(("=", "+", "@", "|", "%")), each
+            assert not each.startswith(("=", "+", "@", "|", "%", "＝")), each
             assert re.fullmatch(r"-[\d.e+]+", each) or not each.startswith("-"), each
     written = comparison_report.as_markdown(found).rpartition("`?")[0]
     assert f"\n{words.as_text(found.say)}\n" in written
@@ -117,3 +127,14 @@ def test_the_page_opens_without_a_network_and_fits_a_phone(chromium, tmp_path):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert said == []
     context.close()
+
+
+@pytest.mark.browser
+def test_a_page_is_as_wide_as_its_screen(chromium):
+    long = Scenario(model=named("W" * 80), concurrency=4096, context=2**20, engine="vllm-0.26")
+    four = Comparison(tuple(Variant(long, letter * 30) for letter in "WMWM"), "W" * 140)
+    page = chromium.new_page(viewport={"width": 390, "height": 800})
+    for made in (comparison_page.as_html(four), report_page.as_html(serve(plan(long)))):
+        page.set_content(made)
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    page.close()

@@ -130,7 +130,7 @@ def test_bars_and_lines_are_the_plans_own(name):
     lines = comparison_drawings.latency(all_)
     size = {"ms": 1e-3, "s": 1, "h": 3600}[lines.bounds[1]]
     for place, each in enumerate(all_):
-        bar = parts[parts.variant == each.label]
+        bar = parts[parts.bar == comparison_drawings.short(each)]
         held = 0 if each.served.ideal else each.served.reserve.overhead_bytes
         needed = each.served.plan.device_weights_bytes + each.served.plan.device_cache_bytes + held
         assert bar[bar.part != "free"]["size"].sum() == pytest.approx(needed)
@@ -193,8 +193,8 @@ def test_little_room_cuts_a_name_but_not_that_it_is_wrong():
     long = "a name of thirty signs, or so"
     right, wrong = (Variant(H100, long, mistake) for mistake in ("", "doubled"))
     all_ = differences.shown(Comparison((Variant(H100), right, wrong)))
-    assert [comparison_drawings.beside(each) for each in all_] == [
+    assert [comparison_drawings.short(each) for each in all_] == [
         "A",
-        "B: a name of thirty…",
-        "C: a name of… (wrong)",
+        "B: a name of thirty s…",
+        "C: a name of … (wrong)",
     ]

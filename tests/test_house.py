@@ -15,7 +15,7 @@ FLOORS = ["formulas", "accelerator", "model", "notation", "precision", "parallel
           "sweep", "bars", "accuracy", "memory_accuracy", "evidence", "evidence_words",
           "evidence_drawings", "question", "comparison", "differences", "comparison_drawings",
           "predict", "lesson", "charts", "charts_accuracy", "lesson_charts", "comparison_charts",
-          "strict", "report", "comparison_report", "commands", "__main__", "pictures",
+          "strict", "report", "comparison_report", "commands", "__main__", "painter", "pictures",
           "report_page", "comparison_page", "preview", "openapi", "api", "pages"]  # fmt: skip
 # The lowest module that may import each library; NumPy and the standard library are free to all.
 FIRST = {"pandas": "sweep", "altair": "charts", "streamlit": "pages", "starlette": "api"}

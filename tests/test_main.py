@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -129,6 +130,8 @@ def test_a_comparison_is_read_from_its_link(capsys):
     wrong = "a=&b=&bm=no-gqa"
     assert ran(capsys, wrong)[0] == 0
     assert ran(capsys, wrong, "--command")[1].count("vllm serve") == 1
+    # Where nothing is reckoned rightly, nothing is said to fit.
+    assert ran(capsys, "a=&am=no-gqa")[0] == 1
     assert ran(capsys, link, "--config", str(CONFIG / "config.json"))[0] == 2
 
 
@@ -153,6 +156,15 @@ def test_as_a_program_without_the_upper_floors():
     assert subprocess.run(program, cwd=ROOT, capture_output=True).stdout.decode() == (
         f"{__version__}\n"
     )
+
+
+@pytest.mark.parametrize("form", ["--markdown", "--csv", "--json", "--command"])
+def test_what_is_written_to_a_file_is_utf_8_whatever_the_system_s_own(form):
+    program = [sys.executable, "-m", "planner", "engine=vllm", form]
+    own = {**os.environ, "PYTHONIOENCODING": "cp1252"}
+    done = subprocess.run(program, cwd=ROOT, capture_output=True, env=own)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode("utf-8").strip()
 
 
 def test_json_is_read_as_strictly():

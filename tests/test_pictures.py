@@ -2,11 +2,15 @@
 
 import io
 import re
+import threading
+import time
 import zipfile
 
 import pytest
 
-from planner import Scenario, __version__, comparison_page, encode, pictures, report_page
+from planner import Scenario, __version__, comparison_page, encode, painter, pictures, report_page
+from planner.comparison import Comparison, Variant
+from planner.differences import shown
 from tests.test_differences import FOUR
 from tests.test_report import NAMES, named
 
@@ -71,3 +75,59 @@ def test_all_charts_in_one_file():
         assert "<script" not in svg
         assert archive.read("engine_step.png").startswith(b"\x89PNG")
     assert len(names) == 1 + 2 * len(drawings) == 11
+
+
+def test_a_long_name_is_cut_between_signs_and_never_that_it_is_wrong():
+    for name in ("W" * 30, "🔥" * 30):
+        evil = Variant(Scenario(), name, "no-gqa")
+        for drawing in comparison_page.drawings(shown(Comparison((evil,)))).values():
+            drawn = text_of(pictures.svg(pictures.specification(*drawing)))
+            assert "A" in drawn
+            assert "(wrong)" in drawn
+
+
+def test_words_lie_on_their_halo():
+    for drawing in comparison_page.drawings(shown(FOUR)).values():
+        svg = pictures.svg(pictures.specification(*drawing))
+        sizes = re.findall(r'<text [^>]*font-size="(\d+)px"[^>]*>D \(wrong\)<', svg)
+        assert len(set(sizes)) <= 1
+
+
+def test_names_of_many_devices_do_not_lie_on_each_other():
+    own = Scenario("deepseek-v3", device="h100-sxm", tp=8, dp=8, ep=64)
+    chart = report_page.pictured(own, APP)[1]["Memory on each device"]
+    svg = pictures.svg(pictures.specification(*chart))
+    seen = [each for each in re.findall(r"<text[^>]*>device", svg) if 'opacity="0"' not in each]
+    assert 8 <= len(seen) <= 24
+
+
+def test_other_work_goes_on_while_a_picture_is_drawn():
+    title, drawings, origin = report_page.pictured(Scenario(), APP)
+    spec, beats = pictures.card(title, drawings, origin), []
+    pictures.png(spec)
+    done = threading.Event()
+
+    def beat():
+        while not done.wait(0.01):
+            beats.append(time.monotonic())
+
+    beside = threading.Thread(target=beat)
+    beside.start()
+    start = time.monotonic()
+    pictures.png(spec)
+    took = time.monotonic() - start
+    done.set()
+    beside.join()
+    longest = max(b - a for a, b in zip([start, *beats], beats, strict=False))
+    assert longest < took / 2
+
+
+def test_what_cannot_be_drawn_or_ends_spoils_no_other_picture():
+    _, drawings, _ = report_page.pictured(Scenario(), APP)
+    spec = pictures.specification(*next(iter(drawings.values())))
+    with pytest.raises(ValueError, match="conversion failed"):
+        pictures.svg({"mark": 3})
+    assert pictures.svg(spec).startswith("<svg")
+    painter._processes[-1].kill()
+    painter._processes[-1].wait()
+    assert pictures.svg(spec).startswith("<svg")
