@@ -27,9 +27,9 @@ PAPER = {False: "#FFFFFF", True: "#181715"}
 OUTLINE = "#8A8F98"
 HALO = {"strokeWidth": 4, "strokeJoin": "round", "strokeOpacity": 0.7, "aria": False}  # of words
 HEIGHT = 240
-# Words on the side of their place that their data says, and as high.
+# Words stand on the side of their place that their data say; some as high as these say, too.
 BESIDE = {"align": alt.expr("datum.align"), "dx": alt.expr("datum.shift")}
-LIFTED = {**BESIDE, "dy": alt.expr("datum.lift")}
+LIFT = alt.expr("datum.lift")
 HOVER = [alt.Tooltip("sentence:N", title=" ")]  # what shows under the pointer: the row in words
 STEP_PARTS = ["weights", "cache", "compute", "overhead", "prompts"]
 MEMORY_PARTS = ["weights", "cache", "free", "does not fit"]
@@ -169,8 +169,8 @@ def _lines(x, y, dark):
     )
 
 
-def _words(name, text, dark, lift, **style):
-    """Words beside their place, on the side that their data says, with a halo to stay readable."""
+def haloed(name, text, dark, lift, **style):
+    """The halo that keeps words readable, and the words, beside their place."""
     style = {**BESIDE, "dy": lift, **style}
     base = chart_on(name).encode(text=text)
     halo = base.mark_text(**HALO, stroke=PAPER[dark], **style)
@@ -180,13 +180,13 @@ def _words(name, text, dark, lift, **style):
 def _point(x, y, dark):
     """The present state: a filled dot with its value beside it. Data: point."""
     dot = chart_on("point").mark_point(filled=True, size=110, color=INK[dark], opacity=1)
-    halo, label = _words("point", "label:N", dark, -10, fontWeight="bold")
+    halo, label = haloed("point", "label:N", dark, -10, fontWeight="bold")
     return halo.encode(x=x, y=y) + label.encode(x=x, y=y) + dot.encode(x=x, y=y, tooltip=HOVER)
 
 
 def _ends(x, y, dark):
     """Names beside the lines instead of a legend. Data: ends."""
-    halo, label = _words("ends", "variant:N", dark, -4)
+    halo, label = haloed("ends", "variant:N", dark, -4)
     return halo.encode(x=x, y=y) + label.encode(x=x, y=y)
 
 
@@ -200,7 +200,7 @@ def _speeds_and_full(x, dark):
     speed = speeds.mark_rule(color=MUTED[dark], strokeDash=[2, 3], clip=True, aria=False)
     speed_name = [
         each.encode(x=alt.value(0), y=alt.Y("step:Q"))
-        for each in _words("speeds", "label:N", dark, -6)
+        for each in haloed("speeds", "label:N", dark, -6)
     ]
     red = COLOURS["does not fit"]
     full = chart_on("full").encode(x=x).mark_rule(color=red, aria=False)
@@ -276,7 +276,7 @@ def fit(dark):
     area = {"aria": False, "orient": "horizontal"}
     inside = _own().mark_area(color=COLOURS["fits"], opacity=0.25, **area)
     outside = _own().mark_area(color=COLOURS["does not fit"], opacity=0.2, **area)
-    corner = chart_on("corners").mark_text(color=MUTED[dark], aria=False, **LIFTED)
+    corner = chart_on("corners").mark_text(color=MUTED[dark], aria=False, dy=LIFT, **BESIDE)
     return (
         inside.encode(x=context_axis("edge:Q"), x2=alt.X2("least:Q"), y=y)
         + outside.encode(x=context_axis("edge:Q"), x2=alt.X2("greatest:Q"), y=y)

@@ -7,18 +7,7 @@ stands at their line. Bounds and frames are those of `planner.comparison_drawing
 import altair as alt
 
 from planner import charts
-from planner.charts import (
-    COLOURS,
-    HALO,
-    HEIGHT,
-    HOVER,
-    INK,
-    LIFTED,
-    MUTED,
-    OUTLINE,
-    PAPER,
-    chart_on,
-)
+from planner.charts import COLOURS, HEIGHT, HOVER, INK, MUTED, OUTLINE, chart_on
 
 LETTERS = ["A", "B", "C", "D"]
 DASHES = [[1, 0], [7, 4], [10, 3, 2, 3], [2, 3]]
@@ -82,7 +71,6 @@ def overlaid_latency(most, unit, dark):
 
 
 def _words(name, x, y, dark, **style):
-    """Words beside their place, where their data says, with a halo to stay readable."""
-    base = chart_on(name).encode(x=x, y=y, text="label:N")
-    halo = base.mark_text(**HALO, stroke=PAPER[dark], **LIFTED, **style)
-    return halo + base.mark_text(color=INK[dark], aria=False, **LIFTED, **style)
+    """Words where their data say, on their halo."""
+    halo, label = charts.haloed(name, "label:N", dark, charts.LIFT, **style)
+    return halo.encode(x=x, y=y) + label.encode(x=x, y=y)
