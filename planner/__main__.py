@@ -121,7 +121,7 @@ def _print(asked, scenario, log: FromLog | None):
         print(_commands(served))
     else:
         print("\n".join([*_lines(served), *_log_lines(log.notes if log else (), compared)]))
-    return FITS if report.fits(served) else DOES_NOT_FIT
+    return FITS if answer.fits(served) else DOES_NOT_FIT
 
 
 def _arguments(arguments):

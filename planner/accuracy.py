@@ -1,4 +1,4 @@
-"""Predicted against measured: every measurement the project carries, as one tidy frame."""
+"""Times predicted against measured: every timing the project carries, as one tidy frame."""
 
 from functools import cache
 
@@ -9,16 +9,8 @@ from planner import calibration, formulas, measurements
 from planner.fit import GROUP, NOT_OPTIMISED
 from planner.latency import timings
 
-PHASES = {
-    "decode": "Decode step",
-    "serving": "Step under load (serving benchmark)",
-    "prefill": "Prefill",
-    "batched": "Fixed batch, held out",
-    "ttft": "First token of one request, held out",
-}
-BATCHES = ([0, 1, 8, 32, 128, np.inf], ["1", "2–8", "9–32", "33–128", "over 128"])
-CONTEXTS = ([0, 512, 2048, 8192, np.inf], ["up to 512", "513–2,048", "2,049–8,192", "over 8,192"])
-
+# How a prediction stands to the fit: see `evidence.MEANING`.
+LEFT_OUT, IN_SAMPLE, NEVER = "source left out", "in sample", "never fitted"
 SHOWN = [
     "id",
     "phase",
@@ -43,13 +35,13 @@ SHOWN = [
 
 @cache
 def measured() -> pd.DataFrame:
-    """One row per measurement, seconds.
+    """One row per timing, seconds.
 
     measured_s; ideal_s: the lesson's formula; predicted_s: the engine's row of the calibration,
     with its band low_s to high_s; out_of_fold_s: predicted without the row's source, for those that
     constants were fitted on. `fitted` says which these are; the others were never fitted on, and
-    out_of_fold_s of theirs is predicted_s. error, ideal_error, out_of_fold_error: predicted /
-    measured − 1. optimised: the engines that the published ideal figure counts as such.
+    out_of_fold_s of theirs is predicted_s. optimised: the engines that the published ideal figure
+    counts as such.
     """
     steps, prefills, first = measurements.steps(), measurements.prefills(), _first_tokens()
     parts = [
@@ -60,47 +52,9 @@ def measured() -> pd.DataFrame:
     frame = pd.concat(parts, ignore_index=True)
     without = frame["id"].map(measurements.out_of_fold())
     frame["out_of_fold_s"] = without.where(frame["fitted"], frame["predicted_s"])
-    for name, of in (("", "predicted_s"), ("ideal_", "ideal_s"), ("out_of_fold_", "out_of_fold_s")):
-        frame[f"{name}error"] = frame[of] / frame["measured_s"] - 1
-    frame["in_band"] = frame["measured_s"].between(
-        frame["out_of_fold_s"] * frame["low_s"] / frame["predicted_s"],
-        frame["out_of_fold_s"] * frame["high_s"] / frame["predicted_s"],
-    )
     frame["group"] = frame["engine"].map(GROUP)
     frame["optimised"] = ~frame["engine"].isin(NOT_OPTIMISED)
-    frame["batch"] = pd.cut(frame["requests"], BATCHES[0], labels=BATCHES[1])
-    frame["context"] = pd.cut(frame["context_tokens"], CONTEXTS[0], labels=CONTEXTS[1])
     return frame
-
-
-def errors(frame: pd.DataFrame, by=()) -> pd.DataFrame:
-    """How far off, by the columns named in `by` (none: one row for all of the frame).
-
-    rows, sources; median and p90 of |error| out of fold; ideal_median and ideal_p90 of the lesson's
-    formula; in_band: share of measurements inside the stated 80 % band.
-    """
-    by = list(by)
-    grouped = frame.groupby(by, observed=True) if by else frame.groupby(lambda _: "all")
-    off, ideal = (
-        lambda part, name=name: part[name].abs() for name in ("out_of_fold_error", "ideal_error")
-    )
-    rows = {
-        key: {
-            "rows": len(part),
-            "sources": part["source_name"].nunique(),
-            "median": off(part).median(),
-            "p90": off(part).quantile(0.9),
-            "ideal_median": ideal(part).median(),
-            "ideal_p90": ideal(part).quantile(0.9),
-            "in_band": part["in_band"].mean(),
-        }
-        for key, part in grouped
-    }
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index = (
-        pd.MultiIndex.from_tuples(rows, names=by) if by else pd.Index(["all"], name="measurements")
-    )
-    return table.reset_index()
 
 
 def _part(rows, predicted):

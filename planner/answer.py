@@ -37,7 +37,7 @@ def figures(served: Served) -> list[Figure]:
     token = (
         f"{words.whole(plan.cache_bytes_per_token)} bytes that one more token adds to one request"
     )
-    step, first = served.mixed_s or served.step_s, served.ttft_s
+    step, first = served.token_s, served.ttft_s
     total = parallel_rate(served)
     return [
         Figure(
@@ -72,7 +72,7 @@ def figures(served: Served) -> list[Figure]:
 
 def parallel_rate(served: Served) -> Band:
     """Tokens per second of all requests; the slow end of the step is the low end of the rate."""
-    step, count = served.mixed_s or served.step_s, served.plan.concurrency
+    step, count = served.token_s, served.plan.concurrency
     return Band(count / step.value, count / step.high, count / step.low)
 
 
@@ -154,12 +154,17 @@ def left_out(served: Served) -> str:
     return (first + LEFT_OUT + (SPARSE_LEFT_OUT if sparse else "")).replace("\n\n", "\n").strip()
 
 
+def fits(served: Served) -> bool:
+    """The answer to the scenario: with its engine, or of counting alone where it is ideal."""
+    return bool(served.plan.fits if served.ideal else served.fits)
+
+
 def served_verdict(served: Served) -> tuple[str, str]:
     """The answer with the scenario's engine: whether its pool holds the load, and the speed."""
     if served.ideal:
         return verdict(served.plan)
     plan, scenario, name = served.plan, served.plan.scenario, served.engine.name
-    step = served.mixed_s or served.step_s
+    step = served.token_s
     least = f"{words.significant(1 / step.high)} to " if step.high > step.low else ""
     speed = f"each sees {least}{words.rate(1 / step.low)}"
     speed = speed.replace("each", "it", 1) if scenario.concurrency == 1 else speed

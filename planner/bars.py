@@ -25,22 +25,26 @@ def memory(pair: dict[str, Plan]) -> Drawing:
             f"({words.gib(needed)} of {words.gib(usable)})"
         )
         sentences.append(sentence)
-        parts += _segments(label, each.device_weights_bytes, needed, usable, sentence)
+        pieces = ("weights", each.device_weights_bytes), ("cache", each.device_cache_bytes)
+        parts += [(label, *piece, sentence) for piece in cut(pieces, usable)]
     text = "Memory at this load. " + ". ".join(sentences) + "."
     return _bars(parts, MEMORY_UNITS, text, mark=own_of(pair).memory_usable_bytes)
 
 
-def _segments(label, weights, needed, usable, sentence):
-    """A bar's parts in bytes: weights and cache as far as they fit, what does not, what is free."""
-    parts, edges = [], (0, weights, needed)
-    for part, start, end in zip(("weights", "cache"), edges, edges[1:], strict=False):
-        if min(end, usable) > start:
-            parts.append((label, part, start, min(end, usable), sentence))
-        if end > usable:
-            parts.append((label, "does not fit", max(start, usable), end, sentence))
-    if needed <= usable:
-        parts.append((label, "free", needed, usable, sentence))
-    return parts
+def cut(pieces, limit):
+    """Pieces of a part and its size laid end to end, cut at a limit: part, start and end of each.
+
+    What lies beyond the limit does not fit; what is left up to it is free.
+    """
+    rows, start = [], 0.0
+    for part, size in pieces:
+        end = start + size
+        if min(end, limit) > start:
+            rows.append((part, start, min(end, limit)))
+        if end > max(start, limit):
+            rows.append(("does not fit", max(start, limit), end))
+        start = end
+    return rows + ([("free", start, limit)] if start < limit else [])
 
 
 def step(pair: dict[str, Plan]) -> Drawing:
@@ -66,26 +70,19 @@ def engine_memory(served: Served) -> Drawing:
         f"needed: {words.data(own.device_weights_bytes)} weights + "
         f"{words.data(own.device_cache_bytes)} cache"
     )
-    rows = _segments("needed", own.device_weights_bytes, own.memory_needed_bytes, usable, need)
+    pieces = ("weights", own.device_weights_bytes), ("cache", own.device_cache_bytes)
+    rows = [("needed", *piece, need) for piece in cut(pieces, usable)]
     name = served.engine.name
     taken = (
         f"{name}: {words.gib(held.weights_bytes)} weights, {words.gib(held.overhead_bytes)} for "
         f"itself, {words.gib(held.pool_bytes)} cache pool"
     )
-    start = 0.0
-    for part, count in (
+    pieces = (
         ("weights", held.weights_bytes),
         ("overhead", held.overhead_bytes),
         ("cache", held.pool_bytes),
-        ("free", max(held.left_bytes, 0)),
-    ):
-        if count > 0:
-            inside = max(min(start + count, usable), start)
-            rows.append((name, part, start, inside, taken))
-            if start + count > usable:
-                rows.append((name, "does not fit", max(start, usable), start + count, taken))
-        start += count
-    rows = [each for each in rows if each[3] > each[2]]
+    )
+    rows += [(name, *piece, taken) for piece in cut(pieces, usable)]
     text = f"Memory of one device. {need}. {taken}, of {words.data(usable)}."
     return _bars(rows, MEMORY_UNITS, text, mark=usable)
 
@@ -145,8 +142,8 @@ def devices(own: Plan) -> Drawing:
             f"{words.data(each.weights_bytes)} weights + {words.data(each.cache_bytes)} cache of "
             f"{words.requests(each.requests)}"
         )
-        needed = each.weights_bytes + each.cache_bytes
-        parts += _segments(label, each.weights_bytes, needed, usable, sentence)
+        pieces = ("weights", each.weights_bytes), ("cache", each.cache_bytes)
+        parts += [(label, *piece, sentence) for piece in cut(pieces, usable)]
     needed = words.data(own.memory_needed_bytes)
     text = f"Memory on each of {len(held)} devices. The fullest needs {needed}."
     drawing = _bars(parts, MEMORY_UNITS, text, mark=usable)

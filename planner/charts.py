@@ -2,7 +2,7 @@
 
 Building a chart costs ten times what sending its data does, so every function here returns a chart
 on *named* data, `prepared` keeps its Vega-Lite specification, and a page sends that with the frames
-of the drawing of the same name in `planner.sweep`.
+of the drawing of the same name in `planner.sweep` or `planner.bars`.
 """
 
 from functools import lru_cache
@@ -27,7 +27,10 @@ PAPER = {False: "#FFFFFF", True: "#181715"}
 OUTLINE = "#8A8F98"
 HALO = {"strokeWidth": 4, "strokeJoin": "round", "strokeOpacity": 0.7, "aria": False}  # of words
 HEIGHT = 240
-SIDE = {"align": "align", "dx": "shift", "dy": "lift"}
+# Words stand on the side of their place that their data say; some as high as these say, too.
+BESIDE = {"align": alt.expr("datum.align"), "dx": alt.expr("datum.shift")}
+LIFT = alt.expr("datum.lift")
+HOVER = [alt.Tooltip("sentence:N", title=" ")]  # what shows under the pointer: the row in words
 STEP_PARTS = ["weights", "cache", "compute", "overhead", "prompts"]
 MEMORY_PARTS = ["weights", "cache", "free", "does not fit"]
 
@@ -45,45 +48,57 @@ def prepared(chart, *bounds) -> dict:
     return chart(*bounds).to_dict()
 
 
-def _named(name):
+def chart_on(name):
+    """A chart on the data of that name."""
     return alt.Chart(alt.NamedData(name))
 
 
-def _hover():
-    return alt.Tooltip("sentence:N", title=" ")
+def bar_start(most, title):
+    """Where the part of a bar starts, on an axis that ends at `most`."""
+    return (
+        alt.X("start:Q", title=title)
+        .scale(domain=[0, most], nice=False)
+        .axis(tickCount=6, format=",~r")
+    )
 
 
-def _bars(most, unit, parts, dark, marked=False, count=2):
+def part_colours(parts, **legend):
+    """The colour of each part of a bar, and a legend of those that can be seen."""
+    return (
+        alt.Color("part:N", title=None)
+        .scale(domain=parts, range=[COLOURS[each] for each in parts])
+        .legend(
+            orient="bottom",
+            symbolStrokeWidth=0,
+            symbolSize=70,
+            columnPadding=6,
+            labelFontSize=11,
+            values=[each for each in parts if each != "free"],
+            **legend,
+        )
+    )
+
+
+def _bars(most, title, parts, dark, marked=False, count=2):
     """Horizontal bars, one a variant, made of segments; where marked, a line across."""
     bars = (
-        _named("rows")
+        chart_on("rows")
         .mark_bar(size=min(34, 70 / count), strokeWidth=1 if count <= 8 else 0, stroke=OUTLINE)
         .encode(
-            x=alt.X("start:Q", title=unit, scale=alt.Scale(domain=[0, most], nice=False)).axis(
-                tickCount=6, format=",~r"
-            ),
+            x=bar_start(most, title),
             x2=alt.X2("end:Q"),
             y=alt.Y("variant:N", title=None, sort=None).axis(
                 ticks=False, domain=False, labelLimit=140, labelOverlap=True
             ),
-            color=alt.Color("part:N", title=None)
-            .scale(domain=parts, range=[COLOURS[part] for part in parts])
-            .legend(
-                orient="bottom",
-                symbolStrokeWidth=0,
-                symbolSize=70,
-                columnPadding=6,
-                columns=alt.expr("width < 300 ? 3 : 0"),  # on a phone five do not stand in one row
-                labelFontSize=11,
-                values=[part for part in parts if part != "free"],
-            ),
-            tooltip=[_hover()],
+            # On a phone five do not stand in one row.
+            color=part_colours(parts, columns=alt.expr("width < 300 ? 3 : 0")),
+            tooltip=HOVER,
         )
     )
     if not marked:
         return bars.properties(height=HEIGHT)
-    line = _named("mark").mark_rule(color=INK[dark], strokeWidth=2, aria=False)
-    words = _named("mark").mark_text(color=INK[dark], dy=-6, fontWeight="bold", aria=False)
+    line = chart_on("mark").mark_rule(color=INK[dark], strokeWidth=2, aria=False)
+    words = chart_on("mark").mark_text(color=INK[dark], dy=-6, fontWeight="bold", aria=False)
     at, above = alt.X("at:Q"), alt.value(0)
     return (bars + line.encode(x=at) + words.encode(x=at, y=above, text="label:N")).properties(
         height=HEIGHT
@@ -121,18 +136,29 @@ def step(most, unit, dark):
     return _bars(most, f"Time per token ({unit})", ["weights", "cache"], dark)
 
 
-def _context(name="context:Q"):
+def context_axis(name="context:Q", longest=CONTEXT_TICKS[-1]):
+    """The context on a logarithmic axis up to `longest`."""
+    ticks = [each for each in CONTEXT_TICKS if each <= longest]
     return (
         alt.X(name, title="Context (tokens)")
-        .scale(type="log", base=2, domain=[128, 2**20], nice=False)
-        .axis(values=CONTEXT_TICKS, labelExpr=TOKENS, grid=False)
+        .scale(type="log", base=2, domain=[ticks[0], longest], nice=False)
+        .axis(values=ticks, labelExpr=TOKENS, grid=False)
+    )
+
+
+def token_time_axis(most, unit):
+    """The time per token, on an axis that ends at `most`."""
+    return (
+        alt.Y("step:Q", title=f"Time per token ({unit})")
+        .scale(domain=[0, most], nice=False)
+        .axis(tickCount=6)
     )
 
 
 def _lines(x, y, dark):
     """One line a variant: the plan's own in full ink, its counterpart dashed."""
     return (
-        _named("rows")
+        chart_on("rows")
         .mark_line(color=INK[dark], strokeWidth=2, clip=True)
         .encode(
             x=x,
@@ -143,45 +169,44 @@ def _lines(x, y, dark):
     )
 
 
-def _words(name, text, dark, lift, **style):
-    """Words beside their place, on the side that their data says, with a halo to stay readable."""
-    style = {"align": alt.expr("datum.align"), "dx": alt.expr("datum.shift"), "dy": lift, **style}
-    base = _named(name).encode(text=text)
+def haloed(name, text, dark, lift, **style):
+    """The halo that keeps words readable, and the words, beside their place."""
+    style = {**BESIDE, "dy": lift, **style}
+    base = chart_on(name).encode(text=text)
     halo = base.mark_text(**HALO, stroke=PAPER[dark], **style)
     return halo, base.mark_text(color=INK[dark], aria=False, **style)
 
 
 def _point(x, y, dark):
     """The present state: a filled dot with its value beside it. Data: point."""
-    dot = _named("point").mark_point(filled=True, size=110, color=INK[dark], opacity=1)
-    halo, label = _words("point", "label:N", dark, -10, fontWeight="bold")
-    return halo.encode(x=x, y=y) + label.encode(x=x, y=y) + dot.encode(x=x, y=y, tooltip=[_hover()])
+    dot = chart_on("point").mark_point(filled=True, size=110, color=INK[dark], opacity=1)
+    halo, label = haloed("point", "label:N", dark, -10, fontWeight="bold")
+    return halo.encode(x=x, y=y) + label.encode(x=x, y=y) + dot.encode(x=x, y=y, tooltip=HOVER)
 
 
 def _ends(x, y, dark):
     """Names beside the lines instead of a legend. Data: ends."""
-    halo, label = _words("ends", "variant:N", dark, -4)
+    halo, label = haloed("ends", "variant:N", dark, -4)
     return halo.encode(x=x, y=y) + label.encode(x=x, y=y)
 
 
 def _own():
-    return _named("rows").transform_filter("datum.own")
+    return chart_on("rows").transform_filter("datum.own")
 
 
 def _speeds_and_full(x, dark):
     """Lines at reading speeds, and where memory is full. Data: speeds, full."""
-    speeds = _named("speeds").encode(y=alt.Y("step:Q"))
+    speeds = chart_on("speeds").encode(y=alt.Y("step:Q"))
     speed = speeds.mark_rule(color=MUTED[dark], strokeDash=[2, 3], clip=True, aria=False)
     speed_name = [
         each.encode(x=alt.value(0), y=alt.Y("step:Q"))
-        for each in _words("speeds", "label:N", dark, -6)
+        for each in haloed("speeds", "label:N", dark, -6)
     ]
     red = COLOURS["does not fit"]
-    full = _named("full").encode(x=x).mark_rule(color=red, aria=False)
-    side = {"align": alt.expr("datum.align"), "dx": alt.expr("datum.shift"), "dy": -8}
+    full = chart_on("full").encode(x=x).mark_rule(color=red, aria=False)
     full_name = (
-        _named("full")
-        .mark_text(color=INK[dark], aria=False, **side)
+        chart_on("full")
+        .mark_text(color=INK[dark], aria=False, dy=-8, **BESIDE)
         .encode(x=x, y=alt.datum(0), text="label:N")
     )
     return alt.layer(speed, *speed_name, full, full_name)
@@ -192,19 +217,18 @@ def latency(most, unit, dark):
 
     Data: rows, ends, point, speeds, full.
     """
-    x = _context()
-    y = alt.Y("step:Q", title=f"Time per token ({unit})").scale(domain=[0, most], nice=False)
-    y = y.axis(tickCount=6)
+    x = context_axis()
+    y = token_time_axis(most, unit)
     weights = _own().mark_area(color=COLOURS["weights"], opacity=0.55, clip=True, aria=False)
     cache = _own().mark_area(color=COLOURS["cache"], opacity=0.55, clip=True, aria=False)
-    hover = _named("rows").mark_point(size=120, opacity=0, clip=True, aria=False)
+    hover = chart_on("rows").mark_point(size=120, opacity=0, clip=True, aria=False)
     return (
         weights.encode(x=x, y=alt.Y("weights:Q"))
         + cache.encode(x=x, y=y, y2=alt.Y2("weights:Q"))
         + _speeds_and_full(x, dark)
         + _lines(x, y, dark)
         + _ends(x, y, dark)
-        + hover.encode(x=x, y=y, tooltip=[_hover()])
+        + hover.encode(x=x, y=y, tooltip=HOVER)
         + _point(x, y, dark)
     ).properties(height=HEIGHT)
 
@@ -214,10 +238,9 @@ def engine_latency(most, unit, dark):
 
     Data: rows, ends, point, speeds, full.
     """
-    x = _context()
-    y = alt.Y("step:Q", title=f"Time per token ({unit})").scale(domain=[0, most], nice=False)
-    y = y.axis(tickCount=6)
-    rows, areas = _named("rows"), []
+    x = context_axis()
+    y = token_time_axis(most, unit)
+    rows, areas = chart_on("rows"), []
     for below, part in zip([None, *STEP_PARTS], STEP_PARTS, strict=False):
         area = rows.mark_area(color=COLOURS[part], opacity=0.55, clip=True, aria=False)
         edge = {"y2": alt.Y2(f"{below}:Q")} if below else {}
@@ -234,7 +257,7 @@ def engine_latency(most, unit, dark):
         ideal.encode(x=x, y=alt.Y("ideal:Q")),
         line.encode(x=x, y=y),
         _ends(x, y, dark),
-        hover.encode(x=x, y=y, tooltip=[_hover()]),
+        hover.encode(x=x, y=y, tooltip=HOVER),
         _point(x, y, dark),
     ).properties(height=HEIGHT)
 
@@ -244,7 +267,7 @@ def fit(dark):
 
     Data: rows, ends, corners, point.
     """
-    x = _context("line:Q")
+    x = context_axis("line:Q")
     y = (
         alt.Y("concurrency:Q", title="Concurrency (requests)")
         .scale(type="log", base=2, domain=[1, 4096], nice=False)
@@ -253,12 +276,11 @@ def fit(dark):
     area = {"aria": False, "orient": "horizontal"}
     inside = _own().mark_area(color=COLOURS["fits"], opacity=0.25, **area)
     outside = _own().mark_area(color=COLOURS["does not fit"], opacity=0.2, **area)
-    side = {name: alt.expr(f"datum.{of}") for name, of in SIDE.items()}
-    corner = _named("corners").mark_text(color=MUTED[dark], aria=False, **side)
+    corner = chart_on("corners").mark_text(color=MUTED[dark], aria=False, dy=LIFT, **BESIDE)
     return (
-        inside.encode(x=_context("edge:Q"), x2=alt.X2("least:Q"), y=y)
-        + outside.encode(x=_context("edge:Q"), x2=alt.X2("greatest:Q"), y=y)
-        + _lines(x, y, dark).encode(tooltip=[_hover()], order="concurrency:Q")
+        inside.encode(x=context_axis("edge:Q"), x2=alt.X2("least:Q"), y=y)
+        + outside.encode(x=context_axis("edge:Q"), x2=alt.X2("greatest:Q"), y=y)
+        + _lines(x, y, dark).encode(tooltip=HOVER, order="concurrency:Q")
         + _ends(x, y, dark)
         + corner.encode(x=x, y=y, text="label:N")
         + _point(x, y, dark)
@@ -273,8 +295,8 @@ def experts(most, dark):
         .axis(values=CONCURRENCY_TICKS, grid=False)
     )
     y = alt.Y("read:Q", title="Weights read in a step (GB)").scale(domain=[0, most], nice=False)
-    line = _named("rows").mark_line(color=COLOURS["weights"], strokeWidth=2)
-    hover = _named("rows").mark_point(size=120, opacity=0, aria=False)
+    line = chart_on("rows").mark_line(color=COLOURS["weights"], strokeWidth=2)
+    hover = chart_on("rows").mark_point(size=120, opacity=0, aria=False)
     return (
-        line.encode(x=x, y=y) + hover.encode(x=x, y=y, tooltip=[_hover()]) + _point(x, y, dark)
+        line.encode(x=x, y=y) + hover.encode(x=x, y=y, tooltip=HOVER) + _point(x, y, dark)
     ).properties(height=HEIGHT)

@@ -2,19 +2,12 @@
 
 import altair as alt
 
-from planner.charts import INK, MUTED, OUTLINE
+from planner.accuracy import IN_SAMPLE, LEFT_OUT, NEVER
+from planner.charts import HOVER, INK, MUTED, OUTLINE, chart_on
 
-BASES = ["source left out", "in sample", "never fitted"]
+BASES = [LEFT_OUT, IN_SAMPLE, NEVER]
 SIDE = 420  # height of the scatter with its legend: about square in half a page
 BAR = 24
-
-
-def _named(name):
-    return alt.Chart(alt.NamedData(name))
-
-
-def _hover():
-    return alt.Tooltip("sentence:N", title=" ")
 
 
 def _scatter(low, high, unit, dark, name):
@@ -27,17 +20,17 @@ def _scatter(low, high, unit, dark, name):
     y = axis("predicted:Q", f"{name} ({unit})").axis(tickCount=5, format="~g", grid=False)
     at = alt.X("at:Q").scale(type="log", domain=[low, high], nice=False)
     band = (
-        _named("band")
+        chart_on("band")
         .mark_area(color=OUTLINE, opacity=0.22, aria=False)
         .encode(x=at, y=alt.Y("least:Q"), y2=alt.Y2("most:Q"))
     )
     line = (
-        _named("line")
+        chart_on("line")
         .mark_line(color=MUTED[dark], strokeDash=[5, 4], aria=False)
         .encode(x=at, y=alt.Y("at:Q"))
     )
     points = (
-        _named("rows")
+        chart_on("rows")
         .mark_point(size=22, opacity=0.5, strokeWidth=1.1, color=INK[dark], clip=True)
         .encode(
             x=x,
@@ -45,7 +38,7 @@ def _scatter(low, high, unit, dark, name):
             shape=alt.Shape("basis:N", title=None)
             .scale(domain=BASES, range=["circle", "square", "triangle-up"])
             .legend(orient="bottom", symbolSize=60, columnPadding=8, labelFontSize=11),
-            tooltip=[_hover()],
+            tooltip=HOVER,
         )
     )
     return (band + line + points).properties(height=SIDE)
@@ -71,12 +64,12 @@ def bars(most, count, dark):
     y = alt.Y("label:N", title=None, sort=None).axis(
         ticks=False, domain=False, labelLimit=190, labelOverlap=False
     )
-    rows = _named("rows")
-    bar = rows.mark_bar(size=10, color=OUTLINE).encode(x=x, y=y, tooltip=[_hover()])
+    rows = chart_on("rows")
+    bar = rows.mark_bar(size=10, color=OUTLINE).encode(x=x, y=y, tooltip=HOVER)
     reach = rows.mark_rule(color=INK[dark], strokeWidth=1.5, clip=True, aria=False).encode(
-        x=alt.X("median:Q"), x2=alt.X2("p90:Q"), y=y, tooltip=[_hover()]
+        x=alt.X("median:Q"), x2=alt.X2("p90:Q"), y=y, tooltip=HOVER
     )
     ring = rows.mark_point(size=46, color=INK[dark], strokeWidth=1.5, clip=True, aria=False).encode(
-        x=alt.X("ideal_median:Q"), y=y, tooltip=[_hover()]
+        x=alt.X("ideal_median:Q"), y=y, tooltip=HOVER
     )
     return (bar + reach + ring).properties(height=80 + BAR * count)

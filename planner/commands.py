@@ -15,12 +15,8 @@ from planner.engine import Engine
 from planner.scenario import Scenario
 from planner.serving import Served
 
-SHOWN = (
-    "vllm-0.26",
-    "sglang",
-    "tensorrt-llm",
-    "llama.cpp-cuda",
-)  # where the engine chosen has none
+# What is shown where no command of the engine chosen is known here.
+SHOWN = ("vllm-0.26", "sglang", "tensorrt-llm", "llama.cpp-cuda")
 CONFIG = "planner.yaml"
 GGUF_CACHE = {"fp16": "f16", "q8_0": "q8_0", "q4_1": "q4_1", "q4_0": "q4_0", "iq4_nl": "iq4_nl"}
 PLAIN = ("fp16", "fp32")

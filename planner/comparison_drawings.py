@@ -3,12 +3,11 @@
 import numpy as np
 import pandas as pd
 
-from planner import mistakes, sweep, words
+from planner import bars, mistakes, sweep, words
 from planner.differences import Shown
 from planner.notation import shorten
 from planner.sweep import CONTEXTS, LONGEST, MEMORY_UNITS, SHORTEST, TIME_UNITS, Drawing, axis
 
-FINE = np.geomspace(SHORTEST, LONGEST, 105).round()  # eight an octave
 # A plot is some 400 by 190 px: the width of a sign in its words and their height, as parts of it.
 WIDE, HIGH, SIGN, LINE = 400, 190, 0.0155, 0.08
 AXIS_SIGNS = 22  # of a name on an axis
@@ -24,7 +23,7 @@ def memory(all_: list[Shown]) -> Drawing:
         limit = plan.memory_usable_bytes
         if not each.served.ideal:
             pieces.append(("overhead", held.overhead_bytes))
-            limit = min(limit, held.weights_bytes + held.overhead_bytes + max(held.pool_bytes, 0))
+            limit = min(limit, held.weights_bytes + held.overhead_bytes + held.pool_bytes)
         pieces.append(("cache", plan.device_cache_bytes))
         named = " + ".join(
             f"{words.data(count)} {'for the engine' if part == 'overhead' else part}"
@@ -35,7 +34,7 @@ def memory(all_: list[Shown]) -> Drawing:
         sentence = f"{each.label}: {named} = {words.data(needed)} of {words.data(limit)}"
         sentences.append(sentence)
         bar = short(each)
-        rows += [(bar, each.label, *piece, sentence) for piece in _stacked(pieces, limit)]
+        rows += [(bar, each.label, *piece, sentence) for piece in bars.cut(pieces, limit)]
         limits.append((bar, limit))
     rows = pd.DataFrame(rows, columns=["bar", "variant", "part", "start", "end", "sentence"])
     # Longer than the longest bar by the room that the words beside it take.
@@ -58,19 +57,6 @@ def short(each: Shown) -> str:
     """What a plan is called, as far as an axis has room: never cut off is that it is wrong."""
     wrong = " (wrong)" if each.mistake else ""
     return shorten(each.label.removesuffix(wrong), AXIS_SIGNS - len(wrong)) + wrong
-
-
-def _stacked(pieces, limit):
-    """Parts as they lie in a bar with room up to a limit: what fits, what does not, the rest."""
-    rows, start = [], 0.0
-    for part, count in pieces:
-        end = start + count
-        if min(end, limit) > start:
-            rows.append((part, start, min(end, limit)))
-        if end > max(start, limit):
-            rows.append(("does not fit", max(start, limit), end))
-        start = end
-    return rows + ([("free", start, limit)] if start < limit else [])
 
 
 def latency(all_: list[Shown]) -> Drawing:
@@ -129,15 +115,15 @@ def latency(all_: list[Shown]) -> Drawing:
 
 def _steps(each, contexts):
     swept = mistakes.reckoned(each.scenario, each.variant.mistake, context=contexts)
-    return np.broadcast_to((swept.mixed_s or swept.step_s).value, contexts.shape)
+    return np.broadcast_to(swept.token_s.value, contexts.shape)
 
 
 def longest(each: Shown) -> float:
     """The longest context at which the load fits; with an engine to an eighth of an octave."""
     if each.served.ideal:
         return float(each.served.plan.max_context_tokens)
-    holds = mistakes.reckoned(each.scenario, each.variant.mistake, context=FINE).fits
-    return float(FINE[holds].max()) if np.any(holds) else 0.0
+    swept = mistakes.reckoned(each.scenario, each.variant.mistake, context=sweep.FINE)
+    return sweep.longest(swept.fits)
 
 
 def _far(line, most):

@@ -41,18 +41,13 @@ def as_dict(comparison: Comparison, of_plan=report.as_dict) -> dict:
     }
 
 
-def reckoned(each: Shown) -> str:
-    """Right, or wrong and by which mistake."""
-    return f"wrong: {each.mistake.label}" if each.mistake else "right"
-
-
 def as_csv(comparison: Comparison) -> str:
     """Every number of every plan, a row each: the plan's letter, name and whether it is right, then
     as `report.as_csv` has it."""
     of_all = {"app_version": __version__, "link": encode(comparison), "say": comparison.say}
     rows = [("", "", "", key, "", report.cell(text), *[""] * 5) for key, text in of_all.items()]
     for each in differences.shown(comparison):
-        first = (each.letter, report.cell(each.variant.title), reckoned(each))
+        first = (each.letter, report.cell(each.variant.title), each.reckoned)
         rows += [(*first, *row) for row in report.cells(each.served)]
     return report.as_table(("plan", "name", "reckoned", *report.COLUMNS), rows)
 
@@ -96,18 +91,18 @@ def as_markdown(comparison: Comparison, address: str = "") -> str:
         raise ValueError("nothing is compared")
     labels = [words.as_text(each.label) for each in all_]
     apart = differences.inputs(all_).itertuples(index=False)
-    lines = [f"# {differences.headline(all_)}", ""]
-    lines += [words.as_text(comparison.say), ""] if comparison.say else []
-    lines += [f"- {differences.against(all_[0], each)}" for each in all_[1:]]
-    lines += ["", "## What differs", "", *_table(["input", *labels], apart, words.as_text)]
-    lines += ["", f"For all: {words.as_text(differences.alike(all_))}"]
+    found = [f"# {differences.headline(all_)}", ""]
+    found += [words.as_text(comparison.say), ""] if comparison.say else []
+    found += [f"- {differences.against(all_[0], each)}" for each in all_[1:]]
+    found += ["", "## What differs", "", *_table(["input", *labels], apart, words.as_text)]
+    found += ["", f"For all: {words.as_text(differences.alike(all_))}"]
     come = differences.figures(all_).itertuples(index=False)
-    lines += ["", "## What comes of it", "", *_table(["figure", *labels], come, report.marked)]
+    found += ["", "## What comes of it", "", *_table(["figure", *labels], come, report.marked)]
     listed = _table(["what", "kind", *labels], numbers(all_), report.marked)
-    lines += ["", "## The numbers", "", *listed]
-    lines += ["", f"`{address}?{encode(comparison)}`"]
-    lines += ["", f"LLM capacity planner {__version__}, report {report.REPORT_VERSION}.", ""]
-    return "\n".join(lines)
+    found += ["", "## The numbers", "", *listed]
+    found += ["", f"`{address}?{encode(comparison)}`"]
+    found += ["", report.SIGNATURE, ""]
+    return "\n".join(found)
 
 
 def _table(header, rows, written):

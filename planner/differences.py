@@ -26,15 +26,20 @@ class Shown(NamedTuple):
 
     @property
     def fits(self) -> bool:
-        return bool(self.served.plan.fits if self.served.ideal else self.served.fits)
+        return answer.fits(self.served)
 
     @property
     def step(self):
-        return self.served.mixed_s or self.served.step_s
+        return self.served.token_s
 
     @property
     def mistake(self) -> mistakes.Mistake | None:
         return mistakes.KNOWN.get(self.variant.mistake)
+
+    @property
+    def reckoned(self) -> str:
+        """How: right, or wrong and by which mistake."""
+        return f"wrong: {self.mistake.label}" if self.mistake else "right"
 
 
 class Row(NamedTuple):
@@ -57,7 +62,7 @@ FIGURES = (
     Row("Cache", "bytes", lambda each: each.served.plan.cache_bytes),
     Row("Cache per token", "bytes", lambda each: each.served.plan.cache_bytes_per_token),
     Row("Memory, fullest device", "bytes", lambda each: each.served.plan.memory_needed_bytes),
-    Row("Most requests", "", lambda each: most_requests(each.served), words.whole),
+    Row("Most requests", "", lambda each: _most_requests(each.served), words.whole),
     Row(
         "Time per token",
         "s",
@@ -83,7 +88,7 @@ FIGURES = (
 SUMMED_UP = ("Weights", "Cache", "Time per token", "All, tokens/s")
 
 
-def most_requests(served: Served) -> float:
+def _most_requests(served: Served) -> float:
     """The most requests of this context that fit, by the engine's own pool where there is one."""
     return float(served.plan.max_concurrency if served.ideal else served.max_concurrency)
 
@@ -167,9 +172,7 @@ def inputs(all_: list[Shown]) -> pd.DataFrame:
         if len({getattr(each.scenario, name) for each in all_}) > 1:
             rows[label] = [_written(each.scenario, name) for each in all_]
     if any(each.mistake for each in all_):
-        rows["Reckoned"] = [
-            f"wrong: {each.mistake.label}" if each.mistake else "right" for each in all_
-        ]
+        rows["Reckoned"] = [each.reckoned for each in all_]
     return _table(rows, all_, "input")
 
 

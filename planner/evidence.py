@@ -1,4 +1,4 @@
-"""What the Accuracy page shows: every measurement, the part of them asked for, and it in words."""
+"""What the Accuracy page shows: every measurement, the part of them asked for, and its errors."""
 
 import math
 from dataclasses import dataclass, fields, replace
@@ -10,17 +10,19 @@ import pandas as pd
 
 from planner import accuracy, memory_accuracy, presets, words
 from planner.accelerator import GIB
+from planner.accuracy import IN_SAMPLE, LEFT_OUT, NEVER
 from planner.link import VERSION, Notice, collect
 from planner.notation import shorten
 
 ALL = "all"
-LEFT_OUT, IN_SAMPLE, NEVER = "source left out", "in sample", "never fitted"
 ROWS = {"left-out": LEFT_OUT, "in-sample": IN_SAMPLE, "never": NEVER}
 MEANING = {
     LEFT_OUT: "constants were fitted on these; each is predicted without its source",
     IN_SAMPLE: "constants were made from these very logs, so the error is flattering",
     NEVER: "no constant has seen these",
 }
+BATCHES = ([0, 1, 8, 32, 128, np.inf], ["1", "2–8", "9–32", "33–128", "over 128"])
+CONTEXTS = ([0, 512, 2048, 8192, np.inf], ["up to 512", "513–2,048", "2,049–8,192", "over 8,192"])
 GROUPINGS = {
     "engine": ("Engine", "engine_name"),
     "device": ("Device", "device_name"),
@@ -93,8 +95,8 @@ def measurements() -> pd.DataFrame:
     frame["in_band"] = inside.astype(float).where(frame["low"].notna())
     frame["optimised"] = frame["optimised"].eq(True)
     for name, of, (edges, labels) in (
-        ("batch", "requests", accuracy.BATCHES),
-        ("context", "context_tokens", accuracy.CONTEXTS),
+        ("batch", "requests", BATCHES),
+        ("context", "context_tokens", CONTEXTS),
     ):
         frame[name] = pd.cut(frame[of], edges, labels=labels)
     known = {id: engine.name for id, engine in presets.engines().items()} | OTHER_NAMES
@@ -237,6 +239,11 @@ def errors(frame: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     )
 
 
+def overall(frame: pd.DataFrame) -> pd.Series:
+    """The errors of all of a frame."""
+    return errors(frame.assign(all=""), ["all"]).iloc[0]
+
+
 SHOWN = {
     "count": "measurements",
     "sources": "sources",
@@ -271,61 +278,6 @@ def overview() -> pd.DataFrame:
     return readable(table, {"quantity": "quantity", "basis": "how"})
 
 
-HEADLINES = {  # name: (which measurements, in words, and which of the frame they are)
-    "Decode, optimised": (
-        "Decode steps of engines that are built for speed",
-        "phase == 'decode' and optimised and basis == @LEFT_OUT",
-    ),
-    "Decode, all": ("Decode steps of all engines", "phase == 'decode' and basis == @LEFT_OUT"),
-    "Under load": (
-        "Steps while other requests' prompts arrive",
-        "phase == 'serving' and basis == @LEFT_OUT",
-    ),
-    "Prefill, serving": (
-        "Prompts by themselves, engines that serve",
-        "phase == 'prefill' and group != 'local' and basis == @LEFT_OUT",
-    ),
-    "Cache pool": ("What vLLM leaves for the cache", "phase == 'pool' and basis == @LEFT_OUT"),
-    "Cache of a token": ("Bytes per token that logs imply", "phase == 'token'"),
-}
-
-
-@cache
-def headlines() -> dict[str, tuple[str, str, str]]:
-    """The headline errors by name: the median, the ideal formula's, and the rest in a sentence."""
-    frame, found = measurements(), {}
-    for name, (what, query) in HEADLINES.items():
-        part = frame.query(query, local_dict={"LEFT_OUT": LEFT_OUT})
-        row = errors(part.assign(one=""), ["one"]).iloc[0]
-        ideal = "" if math.isnan(row.ideal_median) else f"ideal {percent(row.ideal_median)}"
-        band = "" if math.isnan(row.in_band) else f" {percent(row.in_band)} lie in the stated band."
-        median = percent(row["median"])
-        half = f"half are within {median}" if row["median"] else "half are exact"
-        found[name] = (
-            median if row["median"] else "exact",
-            ideal or f"90 %: {percent(row.p90)}",
-            f"{what}: {row['count']} from {row.sources} sources; {half}, 90 % within "
-            f"{percent(row.p90)}.{band} {part['basis'].iloc[0].capitalize()}.",
-        )
-    return found
-
-
-@cache
-def answer() -> tuple[str, str]:
-    """The page's first sentence and the one that says from what it comes."""
-    frame = measurements()
-    part = frame.query(HEADLINES["Decode, optimised"][1], local_dict={"LEFT_OUT": LEFT_OUT})
-    row = errors(part.assign(one=""), ["one"]).iloc[0]
-    return (
-        f"Half of the decode steps of optimised engines are predicted within "
-        f"{percent(row['median'])}; by the ideal formula, within {percent(row.ideal_median)}.",
-        f"{row['count']} published steps, each predicted by constants that were fitted without its "
-        f"source: 90 % are within {percent(row.p90)} (ideal: {percent(row.ideal_p90)}), and "
-        f"{percent(row.in_band)} lie in the stated 80 % band. In all "
-        f"{memory_accuracy.count(frame):,} measurements of time and memory are below.",
-    )
-
-
 COLUMNS = {
     "engine_name": "engine",
     "version": "version",
@@ -349,52 +301,3 @@ def table(rows: pd.DataFrame) -> pd.DataFrame:
     shown["error (%)"] = 100 * rows["error"]
     rest = rows[["basis", "note", "address"]]
     return shown.join(rest.rename(columns={"basis": "how", "address": "source"}))
-
-
-# --- in words -------------------------------------------------------------------------------------
-
-ABOUT = """
-**The model is small.** A decode step is the sum of reading (weights and cache at a part of the
-bandwidth), arithmetic (at a part of the peak), a fixed time for each layer, and more where layers
-hold experts or are split over devices. Under load each step also pays for its share of the prompts
-that arrive. That is six constants; the ideal formula has none.
-
-**Serving engines share one set of constants.** The data do not tell vLLM, SGLang, TensorRT-LLM and
-LMDeploy apart. Given constants of their own, held as loosely as those of local engines are, they
-predict a left-out source worse: {own_decode} instead of {decode} at the median for decode steps,
-{own_load} instead of {load} under load. What looks like an engine's speed in published tables is
-mostly its model, its device and its load. Local engines (llama.cpp, MLC, ExLlamaV2) have a set
-each.
-
-**What the labels mean.** *Source left out*: {left_out}. *Never fitted*: {never}. *In sample*:
-{in_sample}.
-
-**Where it is weak.** First tokens of a real server (off by a factor: queueing and scheduling are
-not in it); prefill of local engines; vLLM of 2023 and 2024 and DeepSpeed-MII; batches above 32
-outside serving benchmarks; contexts above 8,192 tokens under load; and every engine with few
-sources, since a dozen measurements of one source say little about the next. Where a group has few
-measurements its band is borrowed from its kind.
-
-**Memory is mostly counting.** The cache bytes of a token and what a pool holds are not fitted, and
-agree with the logs to what their printed digits allow. How large a pool vLLM leaves follows from
-constants that logs gave, {pool} off at the median without a log's source, other processes aside.
-"""
-# Median errors of serving engines with constants of their own, source left out; a test computes
-# them anew.
-OWN_CONSTANTS = {"own_decode": 0.14, "own_load": 0.24}
-
-
-@cache
-def about() -> str:
-    """What the model is and where it is weak, with its figures, as Markdown."""
-    serving = measurements().query("group == 'serving' and basis == @LEFT_OUT")
-    medians = serving.groupby("phase")["error"].apply(lambda each: each.abs().median())
-    return ABOUT.format(
-        **{name: percent(value) for name, value in OWN_CONSTANTS.items()},
-        decode=percent(medians["decode"]),
-        load=percent(medians["serving"]),
-        pool=headlines()["Cache pool"][0],
-        left_out=MEANING[LEFT_OUT],
-        never=MEANING[NEVER],
-        in_sample=MEANING[IN_SAMPLE],
-    )

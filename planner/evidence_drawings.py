@@ -83,7 +83,7 @@ def _band(rows, low, high, which):
     """The stated band as an area about the diagonal: that of the middle row; none of a count."""
     banded = rows[rows["low"].notna() & (rows["predicted"] > 0)]
     if which == "ideal" or banded.empty:
-        return pd.DataFrame(columns=["at", "least", "most", "label"])
+        return pd.DataFrame(columns=["at", "least", "most"])
     # Measured / predicted lies in the band, so predicted is measured over its ends.
     down = float((banded["predicted"] / banded["high"]).median())
     up = float((banded["predicted"] / banded["low"]).median())

@@ -8,7 +8,8 @@ import math
 
 import altair as alt
 
-from planner.charts import COLOURS, CONTEXT_TICKS, HEIGHT, INK, MUTED, OUTLINE, PAPER, TOKENS
+from planner import charts
+from planner.charts import COLOURS, HEIGHT, HOVER, INK, MUTED, OUTLINE, PAPER, chart_on
 from planner.lesson import allocation, attention, operations, roofline, stored
 
 LOW, TALL = 200, 360  # heights, the legend below the picture included
@@ -23,14 +24,6 @@ STATES = {
     stored.UNSEEN: "transparent",
     stored.EMPTY: "transparent",
 }
-
-
-def _named(name):
-    return alt.Chart(alt.NamedData(name))
-
-
-def _hover():
-    return alt.Tooltip("sentence:N", title=" ")
 
 
 def _axis(title, domain, kind="linear", **axis):
@@ -119,16 +112,16 @@ def work(kind, x_ends, y_ends, dark):
     dashes = alt.condition(
         f"datum.way == '{operations.WITH}'", alt.value([1, 0]), alt.value([6, 4])
     )
-    line = _named("rows").mark_line(color=INK[dark], strokeWidth=2, clip=True)
+    line = chart_on("rows").mark_line(color=INK[dark], strokeWidth=2, clip=True)
     seen = alt.condition("datum.dot", alt.value(1), alt.value(0))
-    dots = _named("rows").mark_point(filled=True, size=45, color=INK[dark])
+    dots = chart_on("rows").mark_point(filled=True, size=45, color=INK[dark])
     away = alt.expr(f"datum.way == '{operations.WITH}' ? 20 : -12")  # on the line's outer side
-    names = _named("ends").mark_text(
+    names = chart_on("ends").mark_text(
         align="right", dx=-8, dy=away, color=INK[dark], fontWeight="bold", aria=False
     )
     return (
         line.encode(x=x, y=y, detail="way:N", strokeDash=dashes)
-        + dots.encode(x=x, y=y, opacity=seen, tooltip=[_hover()])
+        + dots.encode(x=x, y=y, opacity=seen, tooltip=HOVER)
         + names.encode(x=x, y=y, text="way:N")
     ).properties(height=HEIGHT)
 
@@ -136,7 +129,7 @@ def work(kind, x_ends, y_ends, dark):
 def _cells(x, y, states, height, columns):
     """A grid of cells coloured by their state, a sign in each. Data: rows."""
     colours = [states[state] for state in states]
-    base = _named("rows").encode(x=x, y=y, tooltip=[_hover()])
+    base = chart_on("rows").encode(x=x, y=y, tooltip=HOVER)
     shown = [state for state in states if states[state] != "transparent"]
     cells = base.mark_rect(stroke=OUTLINE, strokeWidth=0.6).encode(
         color=alt.Color("state:N", title=None)
@@ -185,7 +178,7 @@ def grid(tokens, dark):
 def differences(ends, tokens, dark):
     """Largest difference at each token on a logarithmic axis, decode filled. Data: rows."""
     y = alt.Y("value:Q", **_axis("Largest difference", ends, "log", **_tens(ends)))
-    base = _named("rows").encode(x=alt.X(**_place("position", "Token", tokens)))
+    base = chart_on("rows").encode(x=alt.X(**_place("position", "Token", tokens)))
     stems = base.mark_rule(color=MUTED[dark], strokeWidth=2, aria=False)
     dots = base.mark_point(size=110, strokeWidth=2, color=INK[dark], opacity=1)
     names = alt.Scale(domain=[roofline.PREFILL, roofline.DECODE], range=["circle", "square"])
@@ -194,7 +187,7 @@ def differences(ends, tokens, dark):
         + dots.encode(
             y=y,
             shape=alt.Shape("phase:N", title=None, scale=names).legend(orient="bottom"),
-            tooltip=[_hover()],
+            tooltip=HOVER,
         )
     ).properties(height=300)
 
@@ -208,14 +201,14 @@ def mistakes(ends, dark):
     )
     shape = alt.Scale(domain=["32 bits", "64 bits"], range=["circle", "diamond"])
     return (
-        _named("rows")
+        chart_on("rows")
         .mark_point(size=110, strokeWidth=2, color=INK[dark], opacity=1)
         .encode(
             x=x,
             y=y,
             shape=alt.Shape("bits:N", title=None, scale=shape).legend(orient="bottom"),
             fill=alt.condition("datum.chosen", alt.value(INK[dark]), alt.value("transparent")),
-            tooltip=[_hover()],
+            tooltip=HOVER,
         )
         .properties(height=300)
     )
@@ -234,12 +227,12 @@ def roof(ends, dark):
     x = _axis("FLOPs per byte", wide, "log", values=_powers(*wide), format=",~r")
     y = _axis("Attainable (TFLOP/s)", ends, "log", values=_powers(*ends), format=",~r")
     x, y = alt.X("intensity:Q", **x), alt.Y("attainable:Q", **y)
-    roof = _named("roof").mark_line(color=INK[dark], strokeWidth=2, clip=True, aria=False)
-    ridge = _named("ridge").encode(x=alt.X("at:Q"))
+    roof = chart_on("roof").mark_line(color=INK[dark], strokeWidth=2, clip=True, aria=False)
+    ridge = chart_on("ridge").encode(x=alt.X("at:Q"))
     line = ridge.mark_rule(color=MUTED[dark], strokeDash=[2, 3], aria=False)
     name = ridge.mark_text(color=MUTED[dark], align="left", dx=4, aria=False)
-    trail = _named("trail").mark_point(size=30, color=MUTED[dark], filled=True, clip=True)
-    points = _named("points").encode(x=x, y=y, tooltip=[_hover()])
+    trail = chart_on("trail").mark_point(size=30, color=MUTED[dark], filled=True, clip=True)
+    points = chart_on("points").encode(x=x, y=y, tooltip=HOVER)
     dots = points.mark_point(filled=True, size=150, opacity=1, clip=True)
     colours = alt.Scale(
         domain=[roofline.PREFILL, roofline.DECODE], range=[COLOURS["compute"], COLOURS["weights"]]
@@ -249,7 +242,7 @@ def roof(ends, dark):
         roof.encode(x=x, y=y)
         + line
         + name.encode(y=alt.value(8), text="label:N")
-        + trail.encode(x=x, y=y, tooltip=[_hover()])
+        + trail.encode(x=x, y=y, tooltip=HOVER)
         + dots.encode(color=alt.Color("phase:N", scale=colours, legend=None))
         + text.encode(text="label:N")
     ).properties(height=HEIGHT)
@@ -261,7 +254,7 @@ def timeline(most, dark):
         domain=[roofline.PREFILL, roofline.DECODE], range=[COLOURS["compute"], COLOURS["weights"]]
     )
     return (
-        _named("rows")
+        chart_on("rows")
         .mark_bar(size=34, stroke=PAPER[dark], strokeWidth=0.5)
         .encode(
             x=alt.X("start_s:Q", **_axis("Time since arrival (s)", (0, most))),
@@ -270,7 +263,7 @@ def timeline(most, dark):
                 ticks=False, domain=False
             ),
             color=alt.Color("phase:N", scale=colours, legend=None),
-            tooltip=[_hover()],
+            tooltip=HOVER,
         )
         .properties(height=LOW)
     )
@@ -280,7 +273,7 @@ def levers(most, dark):
     """Cache bytes to scale, a bar a lever, the value beside it. Data: rows."""
     x = alt.X("gigabytes:Q", **_axis("Cache of all requests (GB)", (0, most), format=",~r"))
     y = alt.Y("lever:N", title=None, sort=None).axis(ticks=False, domain=False, labelLimit=170)
-    base = _named("rows").encode(x=x, y=y, tooltip=[_hover()])
+    base = chart_on("rows").encode(x=x, y=y, tooltip=HOVER)
     bars = base.mark_bar(color=COLOURS["cache"], size=18)
     inside = f"datum.gigabytes > {0.75 * most}"
     text = base.mark_text(color=INK[dark], fontWeight="bold", aria=False).encode(
@@ -307,7 +300,7 @@ def blocks(dark):
     def y(field):
         return alt.Y(field, axis=None, scale=alt.Scale(domain=[4, 0], nice=False))
 
-    base = _named("rows").encode(x=x, tooltip=[_hover()])
+    base = chart_on("rows").encode(x=x, tooltip=HOVER)
     held = f"datum.state != '{allocation.FREE}'"
     outline = base.mark_rect(filled=False, strokeWidth=1.5).encode(
         y=y("row:Q"),
@@ -350,7 +343,7 @@ def held(last, dark):
         "held and empty": "transparent",
     }
     areas = (
-        _named("rows")
+        chart_on("rows")
         .mark_area(interpolate="step-after", stroke=OUTLINE, strokeWidth=1)
         .encode(
             x=alt.X("tick:Q", **_axis("Time (ticks)", (0, last))),
@@ -360,39 +353,36 @@ def held(last, dark):
             .scale(domain=list(parts), range=list(parts.values()))
             .legend(orient="bottom", columns=3, symbolType="square", symbolStrokeColor=OUTLINE,
                     symbolStrokeWidth=1),
-            tooltip=[_hover()],
+            tooltip=HOVER,
         )
     )  # fmt: skip
-    now = _named("now").mark_rule(color=INK[dark], strokeWidth=2, aria=False)
+    now = chart_on("now").mark_rule(color=INK[dark], strokeWidth=2, aria=False)
     return (areas + now.encode(x=alt.X("tick:Q"))).properties(height=HEIGHT)
 
 
 def speeds(most, dark):
     """Tokens a second over the context, MHA and GQA, and a reader. Data: rows, points, …"""
-    x = alt.X("context_tokens:Q", title="Context (tokens)").scale(
-        type="log", base=2, domain=[128, 131_072], nice=False
-    )
-    x = x.axis(values=CONTEXT_TICKS[:-1], labelExpr=TOKENS, grid=False)
+    x = charts.context_axis("context_tokens:Q", longest=131_072)
     y = alt.Y("tokens_per_s:Q", **_axis("Tokens per second", (0, most), grid=True))
     dash = alt.condition("datum.attention == 'MHA'", alt.value([1, 0]), alt.value([6, 4]))
-    line = _named("rows").mark_line(color=INK[dark], strokeWidth=2, clip=True, aria=False)
+    line = chart_on("rows").mark_line(color=INK[dark], strokeWidth=2, clip=True, aria=False)
     away = alt.expr("datum.attention == 'MHA' ? 14 : -12")  # each on its line's outer side
-    names = _named("ends").mark_text(dy=away, color=INK[dark], aria=False)
-    reader = _named("reading").encode(y=alt.Y("at:Q"))
+    names = chart_on("ends").mark_text(dy=away, color=INK[dark], aria=False)
+    reader = chart_on("reading").encode(y=alt.Y("at:Q"))
     rule = reader.mark_rule(color=MUTED[dark], strokeDash=[2, 3], aria=False)
     said = reader.mark_text(align="left", dx=4, dy=-7, color=MUTED[dark], aria=False)
-    points = _named("points").encode(x=x, y=y, tooltip=[_hover()])
+    points = chart_on("points").encode(x=x, y=y, tooltip=HOVER)
     dots = points.mark_point(filled=True, size=110, color=INK[dark], opacity=1, clip=True)
     text = points.mark_text(
         dy=away, dx=-4, align="right", color=INK[dark], fontWeight="bold", aria=False
     )
-    hover = _named("rows").mark_point(size=100, opacity=0, clip=True, aria=False)
+    hover = chart_on("rows").mark_point(size=100, opacity=0, clip=True, aria=False)
     return (
         line.encode(x=x, y=y, detail="attention:N", strokeDash=dash)
         + names.encode(x=x, y=y, text="attention:N")
         + rule
         + said.encode(x=alt.value(0), text="label:N")
-        + hover.encode(x=x, y=y, tooltip=[_hover()])
+        + hover.encode(x=x, y=y, tooltip=HOVER)
         + dots
         + text.encode(text="label:N")
     ).properties(height=HEIGHT)

@@ -99,7 +99,8 @@ class LogReading:
             # Only early versions print blocks, or tokens that are not concurrency times length;
             # without either sign the newest one is meant.
             early = self.blocks is not None or self.groups_counted
-            minor = int(release[1]) if release else 0 if early else VLLM[0][0]
+            unsaid = 0 if early else VLLM[0][0]
+            minor = int(release[1]) if release else unsaid
             return next(id for since, id in VLLM if minor >= since)
         if self.engine == "llama.cpp":
             device = (self.device or "").lower()

@@ -24,6 +24,11 @@ def rows(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+def site(address: str) -> str:
+    """Whose an address is: the repository or site; “” where it is none."""
+    return "/".join(address.split("/")[2:5]) if address.startswith("http") else ""
+
+
 def _table(name):
     """Columns of a file as arrays: numbers where every filled cell is one, else text."""
     read = rows(name)

@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 
 from planner import formulas, parallel, pool_fit, presets
+from planner.accuracy import IN_SAMPLE, LEFT_OUT, NEVER
 from planner.engine import GIB, CacheLayers, Engine, reserve
-from planner.measurements import rows
+from planner.measurements import rows, site
 
 # The same cache layers for every row: what a pool may take does not depend on them.
 ANY_LAYERS = (CacheLayers(layers=32, token_bytes=4096),)
-LEFT_OUT = "-left-out"  # ends the id of a row that is a second prediction of the same log
+AGAIN = "-left-out"  # ends the id of a row that is a second prediction of the same log
 NOWHERE = "public start-up log on GitHub; address not recorded"
 VLLM, LLAMA = "vllm-any", "llama.cpp-any"
 FAMILIES = {  # what a log calls its engine, by its first word
@@ -46,7 +47,7 @@ def measured() -> pd.DataFrame:
 
 def count(frame: pd.DataFrame) -> int:
     """How many measurements a frame of predictions has: a pool predicted twice is one."""
-    return frame["id"].str.removesuffix(LEFT_OUT).nunique()
+    return frame["id"].str.removesuffix(AGAIN).nunique()
 
 
 def _pools():
@@ -62,15 +63,15 @@ def _pools():
             "measured": float(row["pool_gib"]) * GIB,
             "ideal": (total - weights) * GIB,
         }
-        kinds = {"never fitted": predicted}
+        kinds = {NEVER: predicted}
         if row["fitted"] == "yes":
             others = pool_fit.figures(pool_fit.source(row))[row["engine"]]
             without = _pool(row, engine.changed(**others))
-            kinds = {"source left out": without, "in sample": predicted}
+            kinds = {LEFT_OUT: without, IN_SAMPLE: predicted}
         for basis, pool in kinds.items():
             yield _row(
                 row,
-                f"pool-{number}{LEFT_OUT if basis == 'source left out' else ''}",
+                f"pool-{number}{AGAIN if basis == LEFT_OUT else ''}",
                 "pool",
                 basis=basis,
                 predicted=pool,
@@ -185,7 +186,7 @@ def _activations():
             row,
             f"activation-{number}",
             "activation",
-            basis="in sample" if row["engine"] == pool_fit.OLDER else "never fitted",
+            basis=IN_SAMPLE if row["engine"] == pool_fit.OLDER else NEVER,
             engine=VLLM,
             context_tokens=float(row["batched_tokens"]),
             measured=float(row["activation_gib"]) * GIB,
@@ -215,7 +216,7 @@ def _buffers():
             row,
             f"buffer-{number}",
             "activation",
-            basis="in sample",
+            basis=IN_SAMPLE,
             engine=row["engine"],
             context_tokens=float(row["context_tokens"]),
             measured=float(row["mib"]) * 2**20,
@@ -225,11 +226,10 @@ def _buffers():
         )
 
 
-def _row(row, id, phase, *, basis="never fitted", measured, predicted, low=np.nan, high=np.nan,
+def _row(row, id, phase, *, basis=NEVER, measured, predicted, low=np.nan, high=np.nan,
          **more):  # fmt: skip
     """One row of the frame. The publisher of a log is the repository or site it stands in."""
-    address = row["source"] if row["source"].startswith("http") else ""
-    name = "/".join(address.split("/")[2:5]).removeprefix("github.com/") or NOWHERE
+    publisher = site(row["source"])
     return {
         "id": id,
         "phase": phase,
@@ -241,8 +241,8 @@ def _row(row, id, phase, *, basis="never fitted", measured, predicted, low=np.na
         "devices": 1,
         "requests": np.nan,
         "context_tokens": np.nan,
-        "source_name": name,
-        "address": address,
+        "source_name": publisher.removeprefix("github.com/") or NOWHERE,
+        "address": row["source"] if publisher else "",
         "note": row.get("note", ""),
         "said": "",
         "ideal": np.nan,

@@ -4,6 +4,7 @@ from functools import cache
 
 from planner import __version__, mistakes, presets, report
 from planner.comparison import LETTERS, NAME_LENGTH, SAY_LENGTH
+from planner.link import VERSION
 from planner.notation import PREFIX
 from planner.plan import plan
 from planner.predict import GIVES
@@ -27,6 +28,9 @@ REFUSED = {
     "504": "The answer was not ready in time.",
 }
 OFTEN = ("400", "503", "504")
+OF_A_PLAN = tuple(GIVES)  # it names every chart that a plan may have
+OF_A_COMPARISON = ("overlaid_memory", "overlaid_latency")
+LINK_VERSION = {"type": "integer", "const": VERSION, "description": "The version of the link."}
 
 
 @cache
@@ -35,13 +39,8 @@ def schema() -> dict:
     inputs, compared = _inputs(), _compared()
     pictures = {form: {"schema": {"type": "string"}} for form in ("image/png", "image/svg+xml")}
     body = {"type": "object", "properties": inputs, "additionalProperties": False}
-    report = _json({"$ref": "#/components/schemas/Report"})
-    comparison = _json({"$ref": "#/components/schemas/Comparison"})
-    drawn = [
-        {"name": "chart", "in": "path", "required": True, "schema": {"enum": [*GIVES, "card"]}},
-        {"name": "form", "in": "path", "required": True, "schema": {"enum": ["png", "svg"]}},
-    ]
-    overlaid = {"enum": ["overlaid_memory", "overlaid_latency", "card"]}
+    a_report = _json({"$ref": "#/components/schemas/Report"})
+    a_comparison = _json({"$ref": "#/components/schemas/Comparison"})
     return {
         "openapi": "3.1.0",
         "info": {
@@ -57,13 +56,13 @@ def schema() -> dict:
                     "operationId": "plan",
                     "summary": "Plan what a link of the page holds.",
                     "parameters": _in_query(inputs),
-                    "responses": _responses("The plan.", report),
+                    "responses": _responses("The plan.", a_report),
                 },
                 "post": {
                     "operationId": "planOfJson",
                     "summary": "Plan a JSON object of the link's names.",
                     "requestBody": {"required": True, "content": _json(body)},
-                    "responses": _responses("The plan.", report, "408", "413"),
+                    "responses": _responses("The plan.", a_report, "408", "413"),
                 },
             },
             "/api/compare": {
@@ -71,14 +70,14 @@ def schema() -> dict:
                     "operationId": "compare",
                     "summary": "Compare what a link of the Compare page holds.",
                     "parameters": _in_query(compared),
-                    "responses": _responses("The comparison.", comparison),
+                    "responses": _responses("The comparison.", a_comparison),
                 },
             },
             "/api/plan/{chart}.{form}": {
                 "get": {
                     "operationId": "planChart",
                     "summary": "A chart of a plan, or the two of its preview, as a picture.",
-                    "parameters": [*drawn, *_in_query(inputs)],
+                    "parameters": [*_in_path(*OF_A_PLAN), *_in_query(inputs)],
                     "responses": _responses("The picture.", pictures, "404"),
                 },
             },
@@ -86,11 +85,7 @@ def schema() -> dict:
                 "get": {
                     "operationId": "compareChart",
                     "summary": "A chart of a comparison, or both, as a picture.",
-                    "parameters": [
-                        {**drawn[0], "schema": overlaid},
-                        drawn[1],
-                        *_in_query(compared),
-                    ],
+                    "parameters": [*_in_path(*OF_A_COMPARISON), *_in_query(compared)],
                     "responses": _responses("The picture.", pictures, "404"),
                 },
             },
@@ -103,6 +98,15 @@ def schema() -> dict:
             }
         },
     }
+
+
+def _in_path(*charts):
+    """Which picture it is, and in what form."""
+    known = {"chart": [*charts, "card"], "form": ["png", "svg"]}
+    return [
+        {"name": name, "in": "path", "required": True, "schema": {"enum": values}}
+        for name, values in known.items()
+    ]
 
 
 def _in_query(inputs):
@@ -127,7 +131,7 @@ def _json(held):
 
 def _inputs():
     """What each parameter may be, by name."""
-    found = {"v": {"type": "integer", "const": 1, "description": "The version of the link."}}
+    found = {"v": LINK_VERSION}
     for name in FIND:
         known = {"type": "string", "enum": list(PRESETS[name]())}
         if name == "model":
@@ -149,7 +153,7 @@ def _inputs():
 
 def _compared():
     """What each parameter of a comparison may be, by name."""
-    found = {"v": {"type": "integer", "const": 1, "description": "The version of the link."}}
+    found = {"v": LINK_VERSION}
     for letter in LETTERS:
         found[letter] = {"type": "string", "description": "The query of a plan's own link."}
         found[f"{letter}n"] = {"type": "string", "maxLength": NAME_LENGTH}

@@ -65,8 +65,7 @@ def _unseen(layer):
 
 def framed(title: str, chart, drawing, origin: Origin) -> dict:
     """One chart under its title and inputs and above its link, to stand by itself."""
-    spec = specification(chart, drawing)
-    outside = {name: spec.pop(name) for name in OUTSIDE if name in spec}
+    spec, outside = _apart(specification(chart, drawing))
     return {
         **outside,
         "title": {**HEADING, "text": title, "subtitle": textwrap.wrap(origin.said, LINE)},
@@ -77,18 +76,23 @@ def framed(title: str, chart, drawing, origin: Origin) -> dict:
     }
 
 
+def _apart(spec):
+    """A specification without what must stand outside of a larger one, and that."""
+    inside = {key: held for key, held in spec.items() if key not in OUTSIDE}
+    return inside, {key: spec[key] for key in OUTSIDE if key in spec}
+
+
 def card(title: str, drawings: dict, origin: Origin) -> dict:
     """The first two charts of a page beside each other, as a chat shows a link."""
-    views, whole = [], {"datasets": {}}
+    views, outside, frames = [], {}, {}
     for place, (name, drawn) in enumerate(list(drawings.items())[:2]):
-        spec = specification(*drawn)
+        spec, outside = _apart(specification(*drawn))
         # Two charts may call their frames alike, so each name gets its place before it.
-        whole["datasets"] |= {f"{place}-{each}": held for each, held in spec["datasets"].items()}
-        whole |= {each: spec.pop(each) for each in ("$schema", "config")}
+        frames |= {f"{place}-{each}": held for each, held in outside["datasets"].items()}
         views.append({**_renamed(spec, f"{place}-"), "width": CARD_WIDTH, "title": name})
-        del views[-1]["datasets"]
     return {
-        **whole,
+        **outside,
+        "datasets": frames,
         "title": {**HEADING, "text": title, "subtitle": textwrap.wrap(origin.said, 2 * LINE)},
         "hconcat": views,
         "spacing": 30,

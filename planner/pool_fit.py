@@ -23,7 +23,7 @@ import numpy as np
 
 from planner import fit, presets
 from planner.engine import GIB
-from planner.measurements import rows
+from planner.measurements import rows, site
 
 OLDER, NEWER = "vllm-0.20", ("vllm", "vllm-0.26")
 STEPS = {"activation_per_width": 4, "logit_bytes": 4, "non_torch_gib": 0.1, "graphs_gib": 0.1}
@@ -31,8 +31,7 @@ STEPS = {"activation_per_width": 4, "logit_bytes": 4, "non_torch_gib": 0.1, "gra
 
 def source(row: Mapping[str, str]) -> str:
     """Whose log it is: the repository or site; where no address is recorded, the log alone."""
-    address = row["source"]
-    return "/".join(address.split("/")[2:5]) if address.startswith("http") else row["log"]
+    return site(row["source"]) or row["log"]
 
 
 def fitted() -> list[dict[str, str]]:

@@ -28,15 +28,11 @@ class Asked:
     also: tuple[str, ...] = ()
 
 
-def _step(served):
-    return (served.mixed_s or served.step_s).value
-
-
 BY_LABEL = {
     "Weights": Asked("weights", "GB", GB, lambda served: served.plan.weights_bytes),
     "Cache": Asked("cache", "GB", GB, lambda served: served.plan.cache_bytes),
     "Cache per token": Asked("token", "kB", 1e3, lambda served: served.plan.cache_bytes_per_token),
-    "Time per token": Asked("step", "ms", MS, _step, also=("total",)),
+    "Time per token": Asked("step", "ms", MS, lambda served: served.token_s.value, also=("total",)),
     "First token": Asked("first", "ms", MS, lambda served: served.ttft_s.value),
     "All, tokens/s": Asked(
         "total", "", 1, lambda served: answer.parallel_rate(served).value, also=("step",)
@@ -61,8 +57,8 @@ CHANNEL = {"memory": "x", "engine_memory": "x", "latency": "y", "engine_latency"
 
 def figures(served: Served) -> tuple[Figure, ...]:
     """The headline figures with what is needed to ask for them, and the verdict."""
-    fits = served.plan.fits if served.ideal else served.fits
-    found = [Figure(VERDICT, "Fits or not", FITS if fits else NOT, options=(FITS, NOT), also=())]
+    fits = FITS if answer.fits(served) else NOT
+    found = [Figure(VERDICT, "Fits or not", fits, options=(FITS, NOT), also=())]
     for label, text, _, explained in answer.figures(served):
         asked = BY_LABEL.get(label)
         if asked is None:

@@ -26,6 +26,7 @@ from planner.serving import (
 )
 
 REPORT_VERSION = 1
+SIGNATURE = f"LLM capacity planner {__version__}, report {REPORT_VERSION}."
 WHOLE = ("bytes", "tokens", "requests", "devices", "FLOP")  # units written without a point
 COLUMNS = ("key", "what", "value", "unit", "kind", "low", "high", "source")
 RUNS = "=+-@\t\r\n|%＝＋－＠"  # first signs of a cell that a spreadsheet may take for a formula
@@ -137,7 +138,7 @@ def _memory(served):
 
 def _time(served):
     plan, timing = served.plan, served.timing
-    step, first = served.mixed_s or served.step_s, served.ttft_s
+    step, first = served.token_s, served.ttft_s
     each, total = Band(1 / step.value, 1 / step.high, 1 / step.low), answer.parallel_rate(served)
     # Key and its unit's ending, label, unit, ideal and how, with an engine or None.
     rows = (
@@ -228,7 +229,7 @@ def as_dict(served: Served) -> dict:
         "engine": scenario.engine,
         "engine_name": served.engine.name,
         "engine_set": scenario.set,
-        "fits": fits(served),
+        "fits": answer.fits(served),
         "fits_ideal": bool(plan.fits),
         "fits_calibrated": None if served.ideal else bool(served.fits),
         "verdict": verdict,
@@ -257,11 +258,6 @@ def with_sources(served: Served) -> dict:
     return {**as_dict(served), "numbers": listed}
 
 
-def fits(served: Served) -> bool:
-    """The answer to the scenario: with its engine, or of counting alone where it is ideal."""
-    return bool(served.plan.fits if served.ideal else served.fits)
-
-
 def _plain(value, unit):
     """A number as strict JSON has it: null for ∞ and for what is not there."""
     if value is None or not math.isfinite(value):
@@ -274,9 +270,7 @@ def _plain(value, unit):
 
 def as_csv(served: Served) -> str:
     """Every input and number, a row each: key, what, value, unit, kind, low, high, source."""
-    return as_table(
-        ("key", "what", "value", "unit", "kind", "low", "high", "source"), cells(served)
-    )
+    return as_table(COLUMNS, cells(served))
 
 
 def as_table(header, rows) -> str:
@@ -381,7 +375,7 @@ def as_markdown(served: Served, address: str = "") -> str:
         "",
         answer.left_out(served),
         "",
-        f"LLM capacity planner {__version__}, report {REPORT_VERSION}.",
+        SIGNATURE,
     ]
     return "\n".join(lines) + "\n"
 

@@ -8,7 +8,7 @@ import base64
 import re
 from html import escape
 
-from planner import __version__, answer, bars, charts, pictures, report, sweep, words
+from planner import answer, bars, charts, pictures, report, sweep, words
 from planner.pictures import Origin
 from planner.plan import plan
 from planner.scenario import Scenario, encode
@@ -74,7 +74,7 @@ def pictured(scenario: Scenario, address: str) -> tuple[str, dict, Origin]:
 def as_html(served: Served, address: str = "") -> str:
     """The plan as one HTML page. address: where the app is, to make the link a whole one."""
     verdict, detail = answer.served_verdict(served)
-    figures = "\n".join(figure(title, *drawn) for title, drawn in drawings(served).items())
+    figures = "\n".join(figure(title, *pair) for title, pair in drawn(served))
     steps = "\n".join(
         f"<li><b>{escape(each.title)}</b> = {escape(each.symbols)}<br><code>{escape(each.numbers)}"
         f"</code> = <b>{escape(each.result)}</b></li>"
@@ -115,7 +115,7 @@ def shell(title: str, body: str, link: str) -> str:
 </head>
 <body>
 {body}
-<footer>{link}<br>LLM capacity planner {__version__}, report {report.REPORT_VERSION}.</footer>
+<footer>{link}<br>{report.SIGNATURE}</footer>
 </body>
 </html>
 """
@@ -137,8 +137,8 @@ def table(header, rows) -> str:
 
 def figure(title: str, chart, drawing) -> str:
     """One chart as a picture in the page."""
-    drawn = pictures.svg(pictures.specification(chart, drawing))
-    held = base64.b64encode(drawn.encode()).decode()
+    picture = pictures.svg(pictures.specification(chart, drawing))
+    held = base64.b64encode(picture.encode()).decode()
     return (
         f"<figure><figcaption>{escape(title)}</figcaption>"
         f'<img src="data:image/svg+xml;base64,{held}" alt="{escape(drawing.alt)}"></figure>'

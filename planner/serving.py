@@ -54,14 +54,14 @@ class Served:
         return self.engine.id == "ideal" and not self.plan.scenario.set
 
     @property
+    def token_s(self) -> Band:
+        """The time per token: while new prompts arrive, where the scenario says how often."""
+        return self.mixed_s or self.step_s
+
+    @property
     def fits(self):
         """Whether the engine's own pool holds the load."""
         return self.max_concurrency >= self.plan.concurrency
-
-    @property
-    def binds(self):
-        """Which part of a step takes longest: weights, cache, compute, overhead or prompts."""
-        return max(parts(self.mixed or self.step), key=lambda part: part[1])[0]
 
 
 def parts(step: StepTime) -> list[tuple[str, float]]:

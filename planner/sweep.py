@@ -19,6 +19,7 @@ READING_SPEEDS = {6: "reading", 11: "fast reading", 19: "skimming"}
 SHORTEST, LONGEST = NUMBERS["context"].minimum, NUMBERS["context"].maximum
 MOST = NUMBERS["concurrency"].maximum
 CONTEXTS = np.geomspace(SHORTEST, LONGEST, 53).round()  # four an octave
+FINE = np.geomspace(SHORTEST, LONGEST, 105).round()  # eight an octave
 CONCURRENCIES = np.unique(np.geomspace(1, MOST, 49).round())
 
 SLOWEST_READING_S = 1 / min(READING_SPEEDS)
@@ -182,10 +183,10 @@ def engine_latency(served: Served) -> Drawing:
     """Decode step over the context as the engine does it: its parts, its band, the ideal line."""
     scenario, own = served.plan.scenario, served.plan
     contexts = np.union1d(CONTEXTS, scenario.context)
-    now = served.mixed_s or served.step_s
+    now = served.token_s
     most, size, unit = axis(max(1.05 * SLOWEST_READING_S, 2 * now.value), TIME_UNITS)
     swept = serve(plan(scenario, context=contexts))
-    step, band = swept.mixed or swept.step, swept.mixed_s or swept.step_s
+    step, band = swept.mixed or swept.step, swept.token_s
     rows, top = {"context": contexts}, np.zeros(len(contexts))
     for name, seconds in parts(step):
         top = top + seconds / size
@@ -212,7 +213,7 @@ def engine_latency(served: Served) -> Drawing:
             left = column == "step" or along(context) > 0.8
             side = ("right", -8) if left else ("left", 8)
             names.append((name, context, rows[column][at[-1]], *side))
-    full = _longest(served)
+    full = longest(serve(plan(scenario, context=FINE)).fits)
     where = {"context": scenario.context, "step": now.value / size}
     label = words.duration(now.value)
     return Drawing(
@@ -235,11 +236,9 @@ def engine_latency(served: Served) -> Drawing:
     )
 
 
-def _longest(served):
-    """The longest context at which the engine holds the load, to within an eighth of an octave."""
-    fine = np.geomspace(SHORTEST, LONGEST, 105).round()
-    holds = serve(plan(served.plan.scenario, context=fine)).fits
-    return float(fine[holds].max()) if holds.any() else 0.0
+def longest(fits) -> float:
+    """The longest of the contexts `FINE` at which a load fits, told for each of them; 0: none."""
+    return float(FINE[fits].max()) if np.any(fits) else 0.0
 
 
 def fit(scenario: Scenario, pair: dict[str, Plan]) -> Drawing:

@@ -80,14 +80,6 @@ def factor(ratio: float) -> str:
     return f"{sign}{significant(100 * abs(ratio - 1))} %"
 
 
-def short_tokens(tokens: float) -> str:
-    """A round token count as axes write it: 512, 8k, 1M (k = 1,024)."""
-    for size, unit in ((2**20, "M"), (2**10, "k")):
-        if tokens >= size and tokens % size == 0:
-            return f"{tokens // size:.0f}{unit}"
-    return whole(tokens)
-
-
 def variant(model) -> str:
     """A model's attention as a chart labels it: GQA, 8 KV heads."""
     heads = sorted({group.kv_heads for group in model.groups if group.kv_heads})

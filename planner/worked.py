@@ -278,31 +278,27 @@ def _crossovers(plan):
         )
 
 
+def _sum_of_times(title, pieces, total):
+    """A time as the sum of its named pieces; what takes none is left out."""
+    pieces = [(part, seconds) for part, seconds in pieces if seconds > 0]
+    return Worked(
+        title,
+        " + ".join(part for part, _ in pieces),
+        " + ".join(f"{exact(seconds * 1e3)} ms" for _, seconds in pieces),
+        words.duration(total),
+        total,
+    )
+
+
 def with_engine(served: Served) -> list[Worked]:
     """What the engine makes of it: the sum of a step's parts, and what is left for the cache."""
-    name, step, held = served.engine.name, served.step, served.reserve
-    pieces = [(part, seconds) for part, seconds in parts(step) if seconds > 0]
-    found = [
-        Worked(
-            f"Time per token with {name}",
-            " + ".join(part for part, _ in pieces),
-            " + ".join(f"{exact(seconds * 1e3)} ms" for _, seconds in pieces),
-            words.duration(step.total_s),
-            step.total_s,
-        )
-    ]
-    first = served.first
+    name, step, first = served.engine.name, served.step, served.first
     named = (("compute", first.compute_s), ("fixed", first.floor_s), ("link", first.link_s))
-    pieces = [(part, seconds) for part, seconds in named if seconds > 0]
-    found.append(
-        Worked(
-            f"First token with {name}",
-            " + ".join(part for part, _ in pieces),
-            " + ".join(f"{exact(seconds * 1e3)} ms" for _, seconds in pieces),
-            words.duration(first.total_s),
-            first.total_s,
-        )
-    )
+    found = [
+        _sum_of_times(f"Time per token with {name}", parts(step), step.total_s),
+        _sum_of_times(f"First token with {name}", named, first.total_s),
+    ]
+    held = served.reserve
     before, inside = 0.0, 0.0
     for term in ("weights", "non_torch", "activation", "graphs"):
         when = getattr(served.engine, f"{term}_charged")

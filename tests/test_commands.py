@@ -21,7 +21,7 @@ from planner.serving import serve
 from tests.test_plan import scenarios
 from tests.test_report import NAMES, named
 
-# For each engine: flags of length, requests, fraction, step, tensor, pipeline, experts.
+# For each engine: flags of length, requests, fraction, step, tensor, pipeline.
 FLAGS = {
     "vllm-0.26": (
         "--max-model-len --max-num-seqs --gpu-memory-utilization --max-num-batched-tokens "

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from planner import formulas, presets
 from planner.engine import GIB, CacheLayers, Engine, cells_bytes, reserve
-from planner.memory_accuracy import measured, rows
+from planner.measurements import rows
+from planner.memory_accuracy import measured
 from planner.pool_fit import fitted
 from planner.reconcile import CUTTING
 

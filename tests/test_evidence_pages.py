@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 from streamlit.testing.v1 import AppTest
 
-from planner import charts_accuracy, decode, evidence, evidence_drawings, from_log
+from planner import charts_accuracy, decode, evidence, evidence_drawings, evidence_words, from_log
 from tests.browser import ROOT, idle
 from tests.test_evidence import BAD
 from tests.test_page import frames
@@ -28,9 +28,9 @@ def opened(page, query=""):
 def test_accuracy_starts_with_its_headline_errors():
     page = opened("accuracy")
     assert not page.exception
-    assert (page.title[0].value, page.markdown[0].value) == evidence.answer()
+    assert (page.title[0].value, page.markdown[0].value) == evidence_words.answer()
     assert {each.label: each.value for each in page.metric} == {
-        name: value for name, (value, _, _) in evidence.headlines().items()
+        name: value for name, (value, _, _) in evidence_words.headlines().items()
     }
     points = frames(page, "Predicted over measured")["rows"]
     assert len(points) == len(evidence.selected(evidence.View()))
@@ -77,7 +77,7 @@ def test_both_errors_of_the_pools_stand_together():
     said = next(text for text in texts if text.startswith("28 source left out: median error"))
     assert "; 28 in sample: median error" in said
     assert evidence_drawings.aside(rows) in texts
-    assert evidence.headlines()["Cache pool"][0] in said
+    assert evidence_words.headlines()["Cache pool"][0] in said
     # One of the two alone needs no word on the other.
     page = opened("accuracy", "quantity=pool&rows=in-sample")
     assert all("twice" not in each.value for each in page.markdown)
@@ -168,7 +168,7 @@ SCATTER = ".st-key-chart-predicted [data-testid=stHtml] p"
 @pytest.mark.browser
 def test_accuracy_is_filtered_and_its_address_reopens_it(browse):
     page = browse("accuracy?quantity=serving", SCATTER)
-    expect(page.locator("h1")).to_have_text(evidence.answer()[0])
+    expect(page.locator("h1")).to_have_text(evidence_words.answer()[0])
     page.locator(".st-key-view-engine").get_by_role("combobox").fill("SGLang")
     page.get_by_role("option", name="SGLang").click()
     page.get_by_role("radio", name="Requests at once").click()

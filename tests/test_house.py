@@ -12,11 +12,11 @@ FLOORS = ["formulas", "accelerator", "model", "notation", "precision", "parallel
           "latency", "architectures", "config", "hub", "presets", "logs", "reconcile",
           "measurements", "fit", "calibration", "pool_fit", "link", "settings", "scenario",
           "plan", "serving", "words", "mistakes", "answer", "worked", "log_names", "from_log",
-          "sweep", "bars", "accuracy", "memory_accuracy", "evidence", "evidence_drawings",
-          "question", "comparison", "differences", "comparison_drawings", "predict", "lesson",
-          "charts", "charts_accuracy", "lesson_charts", "comparison_charts", "strict", "report",
-          "comparison_report", "commands", "__main__", "painter", "pictures", "report_page",
-          "comparison_page", "preview", "openapi", "api", "pages"]  # fmt: skip
+          "sweep", "bars", "accuracy", "memory_accuracy", "evidence", "evidence_words",
+          "evidence_drawings", "question", "comparison", "differences", "comparison_drawings",
+          "predict", "lesson", "charts", "charts_accuracy", "lesson_charts", "comparison_charts",
+          "strict", "report", "comparison_report", "commands", "__main__", "painter", "pictures",
+          "report_page", "comparison_page", "preview", "openapi", "api", "pages"]  # fmt: skip
 # The lowest module that may import each library; NumPy and the standard library are free to all.
 FIRST = {"pandas": "sweep", "altair": "charts", "streamlit": "pages", "starlette": "api"}
 FILES = sorted((ROOT / "planner").rglob("*.py"))

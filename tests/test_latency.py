@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import accuracy, calibration, fit, formulas, measurements
+from planner import accuracy, calibration, evidence, fit, formulas, measurements
 from planner.latency import FILE, Timing, timings, vector_rates
 from planner.presets import accelerators
 
@@ -257,9 +257,9 @@ TARGETS = {
 
 @cache
 def fitted():
-    frame = accuracy.measured()
+    frame = evidence.measurements().query("phase != 'pool' and basis == @evidence.LEFT_OUT")
     experts = dict(zip(*_models(), strict=True))
-    return frame[frame["fitted"]].assign(experts=lambda f: f["model"].map(experts))
+    return frame.assign(experts=frame["model"].map(experts))
 
 
 def _models():
@@ -273,7 +273,7 @@ def test_errors_of_left_out_sources(name):
     query, median, p90 = TARGETS[name]
     rows = fitted().query(query)
     assert len(rows) > 40
-    table = accuracy.errors(rows).iloc[0]
+    table = evidence.overall(rows)
     assert table["median"] <= median
     assert table["p90"] <= p90
     assert table["median"] < table["ideal_median"] / 2.5
@@ -301,9 +301,9 @@ def test_a_fixed_batch_that_no_constant_was_fitted_on():
 
 
 def test_errors_by_group():
-    table = accuracy.errors(fitted(), ["phase", "batch"])
+    table = evidence.errors(fitted(), ["phase", "batch"])
     assert {"decode", "serving", "prefill"} == set(table["phase"])
-    assert table["rows"].sum() == len(fitted())
+    assert table["count"].sum() == len(fitted())
     kept_apart = accuracy.measured().query("not fitted")
     assert set(kept_apart["quality"]) == {"C", "held out"}
     assert (kept_apart["out_of_fold_s"] == kept_apart["predicted_s"]).all()

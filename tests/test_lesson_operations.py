@@ -63,9 +63,3 @@ def test_leading_terms_tend_to_the_sums():
     far = operations.totals(width=64, steps=1_000_000)
     assert far.leading_without / far.without == pytest.approx(1, abs=1e-4)
     assert far.leading_with_cache / far.with_cache == pytest.approx(1, abs=1e-4)
-
-
-def test_tokens_processed():
-    table = operations.tokens_processed(prompt_tokens=8, new_tokens=4)
-    by_way = {way: list(rows["tokens"]) for way, rows in table.groupby("cache")}
-    assert by_way == {WITHOUT: [8, 9, 10, 11], WITH: [8, 1, 1, 1]}

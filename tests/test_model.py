@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import Scenario, decode, encode, formulas, memory_accuracy, plan, presets
+from planner import Scenario, decode, encode, formulas, measurements, memory_accuracy, plan, presets
 from planner.model import LIMITS, LayerGroup, Model
 from planner.notation import MAX_TEXT, PREFIX, model_from_text, model_to_text
 
@@ -79,7 +79,7 @@ def test_the_state_of_a_hybrid_as_engines_print_it():
     assert presets.model("qwen3.5-27b").fixed_bytes == state + tail
 
 
-@pytest.mark.parametrize("row", memory_accuracy.rows("kv_logs.csv"), ids=lambda row: row["id"])
+@pytest.mark.parametrize("row", measurements.rows("kv_logs.csv"), ids=lambda row: row["id"])
 def test_bytes_per_token_that_engines_printed(row):
     """Readings of start-up logs: within 1 % of the model, those that disagree off as explained."""
     off = memory_accuracy.token_bytes(row) / float(row["bytes_per_token"]) - 1

@@ -80,21 +80,3 @@ def spelled_out(width, steps=FIRST_STEPS) -> pd.DataFrame:
         rows.append((step, WITHOUT, without, formulas.step_multiply_adds_uncached(step, width)))
         rows.append((step, WITH, cached, formulas.step_multiply_adds_cached(step, width)))
     return pd.DataFrame(rows, columns=["step", "cache", "equation", "multiply_adds"])
-
-
-def tokens_processed(prompt_tokens, new_tokens) -> pd.DataFrame:
-    """How many tokens each step puts through the layers: `step`, `cache`, `tokens`.
-
-    Step 1 reads the prompt either way and gives the first new token. After that the whole text is
-    read again without a cache, and one token with it.
-    """
-    step = np.arange(1, new_tokens + 1)
-    again = prompt_tokens + step - 1
-    once = np.where(step == 1, prompt_tokens, 1)
-    return pd.concat(
-        [
-            pd.DataFrame({"step": step, "cache": WITHOUT, "tokens": again}),
-            pd.DataFrame({"step": step, "cache": WITH, "tokens": once}),
-        ],
-        ignore_index=True,
-    )

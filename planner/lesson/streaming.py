@@ -54,8 +54,3 @@ def pieces(text=TEXT):
     """
     words = text.split(" ")
     return [word + " " for word in words[:-1]] + words[-1:]
-
-
-def words_shown(seconds, tokens_per_second):
-    """How many words have appeared after some seconds, whole ones only."""
-    return int(seconds * tokens_per_second * WORDS_PER_TOKEN)

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from planner import charts_accuracy, evidence, evidence_drawings
-from planner.pages import controls
+from planner import charts_accuracy, evidence, evidence_drawings, evidence_words
+from planner.pages import controls, tables
 
 state = st.session_state
 if controls.entered("accuracy"):
@@ -46,11 +46,11 @@ with st.sidebar:
 
 view = state.view
 controls.show_notices(state.view_notices)
-title, detail = evidence.answer()
+title, detail = evidence_words.answer()
 st.title(title, anchor=False)
 st.markdown(detail)
 with st.container(horizontal=True, key="figures", gap="small"):
-    for name, (value, ideal, explained) in evidence.headlines().items():
+    for name, (value, ideal, explained) in evidence_words.headlines().items():
         st.metric(
             name, value, ideal, help=explained, width=142, delta_color="off", delta_arrow="off"
         )
@@ -96,15 +96,9 @@ else:
                 key="rows",
                 column_config={"source": st.column_config.LinkColumn("source")},
             )
-            st.download_button(
-                "Download CSV",
-                table.to_csv(index=False),
-                file_name=f"{view.quantity}.csv",
-                mime="text/csv",
-                on_click="ignore",
-            )
+            tables.download(table, view.quantity)
 
 st.subheader("All quantities", anchor=False)
 st.dataframe(evidence.overview(), hide_index=True, key="overview", height="content")
 st.subheader("What the model is, and where it is weak", anchor=False)
-st.markdown(evidence.about())
+st.markdown(evidence_words.about())

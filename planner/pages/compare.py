@@ -7,7 +7,7 @@ import streamlit as st
 
 from planner import comparison_page, differences, mistakes, presets, question
 from planner.comparison import LETTERS, NAME_LENGTH, SAY_LENGTH, Comparison, Variant, encode
-from planner.pages import controls, pinned, screen, take_along
+from planner.pages import controls, pinned, screen, tables, take_along
 
 TABLE = """<style>
 .compared { border-collapse: collapse; width: 100%; font-size: 0.875rem }
@@ -81,17 +81,6 @@ def table(frame):
     st.html(TABLE + f'<div style="overflow-x: auto">{rows}</div>')
 
 
-def download(frame, name):
-    st.download_button(
-        "Download CSV",
-        frame.to_csv(index=False),
-        file_name=f"{name}.csv",
-        mime="text/csv",
-        key=f"csv-{name}",
-        on_click="ignore",
-    )
-
-
 def results(found: Comparison):
     """Headline, what differs, verdicts and figures, charts, tables."""
     all_ = differences.shown(found)
@@ -118,11 +107,8 @@ def results(found: Comparison):
         if open_:
             numbers = differences.numbers(all_)
             st.dataframe(numbers, hide_index=True, key="table-figures")
-            download(numbers, "comparison")
-            for title, (chart, drawing) in drawings.items():
-                st.markdown(f"**{title}**")
-                st.dataframe(drawing.table(), hide_index=True, key=f"table-{chart.__name__}")
-                download(drawing.table(), chart.__name__)
+            tables.download(numbers, "comparison")
+            tables.of_drawings(drawings)
     with controls.folded("take-along", "Take it along") as open_:
         if open_:
             take_along.show_comparison(found, drawings)

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from planner import answer, bars, plan, report_page, words, worked
-from planner.pages import controls, model_dialog, pinned, predict, screen, take_along
+from planner import answer, bars, plan, report, report_page, words
+from planner.pages import controls, model_dialog, pinned, predict, screen, tables, take_along
 from planner.serving import serve
 
 METRIC_WIDTH = {False: 132, True: 170}  # by presenting
@@ -76,26 +76,14 @@ if not served.ideal:
 
 with controls.folded("arithmetic", "The arithmetic") as open_:
     if open_ and asked.answered(st):
-        engine = [] if served.ideal else worked.with_engine(served)
-        for each in [*engine, *worked.arithmetic(own)]:
+        for each in report.equations(served):
             st.markdown(
                 f"**{each.title}** = {each.symbols}  \n`{each.numbers}` = **{each.result}**"
             )
 
 with controls.folded("numbers", "The numbers") as open_:
     if open_ and asked.answered(st):
-        for title, (chart, drawing) in drawings.items():
-            st.markdown(f"**{title}**")
-            table = drawing.table()
-            st.dataframe(table, hide_index=True, key=f"table-{chart.__name__}")
-            st.download_button(
-                "Download CSV",
-                table.to_csv(index=False),
-                file_name=f"{chart.__name__}.csv",
-                mime="text/csv",
-                key=f"csv-{chart.__name__}",
-                on_click="ignore",
-            )
+        tables.of_drawings(drawings)
 
 with controls.folded("take-along", "Take it along") as open_:
     if open_ and asked.answered(st):
