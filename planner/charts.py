@@ -88,7 +88,11 @@ def _bars(most, title, parts, dark, marked=False, count=2):
             x=bar_start(most, title),
             x2=alt.X2("end:Q"),
             y=alt.Y("variant:N", title=None, sort=None).axis(
-                ticks=False, domain=False, labelLimit=140, labelOverlap=True
+                ticks=False,
+                domain=False,
+                labelLimit=140,
+                labelOverlap=True,
+                labelExpr="split(datum.label, ', ')",  # a line each, so that none is cut off
             ),
             # On a phone five do not stand in one row.
             color=part_colours(parts, columns=alt.expr("width < 300 ? 3 : 0")),

@@ -39,12 +39,14 @@ class Preview(NamedTuple):
 
 
 def of(page: str, query: str) -> Preview:
-    """The preview of a page, by the last part of its address, and its query. Never raises."""
+    """The preview of one of `pages`, by the last part of its address, and its query.
+
+    No query is an error: one that is too long or has too many parameters counts as none.
+    """
     try:
-        given = parse_qs(query, keep_blank_values=True, max_num_fields=MAX_FIELDS)
+        kept = query if len(query) <= MAX_COMPARISON else ""
+        given = parse_qs(kept, keep_blank_values=True, max_num_fields=MAX_FIELDS)
     except ValueError:
-        given = {}
-    if len(query) > MAX_COMPARISON:
         given = {}
     if page == "":
         return _plan(given)

@@ -205,8 +205,8 @@ def engine_latency(served: Served) -> Drawing:
     rows["sentence"] = [sentence(*each) for each in times]
     here = sentence(scenario.context, now.value, now.low, now.high)
     ideal = words.duration(own.decode_step_s)
-    names = []
-    for name, column, level in ((served.engine.name, "step", 0.92), ("ideal", "ideal", 0.75)):
+    names, short = [], served.engine.name.partition(",")[0]
+    for name, column, level in ((short, "step", 0.92), ("ideal", "ideal", 0.75)):
         at = np.flatnonzero(rows[column] <= level * most)
         if len(at):
             context = contexts[at[-1]]
