@@ -78,7 +78,7 @@ def parallel_rate(served: Served) -> Band:
 
 def band(served: Served, figure: Band, written=words.duration) -> str:
     """What a time is: ideal, ideal save for what was changed, or the ends of its band."""
-    if served.engine.id == "ideal":
+    if served.ideal_engine:
         return "as set" if served.plan.scenario.set else "ideal"
     return f"{written(figure.low)} – {written(figure.high)}"
 
@@ -88,7 +88,7 @@ def step_help(served: Served) -> str:
     if served.ideal:
         return "Reading the weights and every cache once, at full bandwidth. The least it can be."
     new = " New prompts arrive meanwhile." if served.mixed else ""
-    if served.engine.id == "ideal":
+    if served.ideal_engine:
         changed = " with the figures that you changed" if served.plan.scenario.set else ""
         ideal = words.duration(served.plan.decode_step_s)
         return f"The ideal engine{changed}. Reading weights and caches alone: {ideal}.{new}"
@@ -147,8 +147,8 @@ SPARSE_LEFT_OUT = """
 
 def left_out(served: Served) -> str:
     """What the numbers do not hold, as a Markdown list."""
-    first = IDEAL_LEFT_OUT if served.engine.id == "ideal" else ENGINE_LEFT_OUT
-    if served.engine.id == "ideal" and served.plan.scenario.set:
+    first = IDEAL_LEFT_OUT if served.ideal_engine else ENGINE_LEFT_OUT
+    if served.ideal_engine and not served.ideal:
         first = CHANGED_LEFT_OUT
     sparse = any(group.index_bytes for group in served.plan.model.groups)
     return (first + LEFT_OUT + (SPARSE_LEFT_OUT if sparse else "")).replace("\n\n", "\n").strip()

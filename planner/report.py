@@ -85,7 +85,7 @@ def _given(served):
 
 def _kind(served):
     """What the numbers with the engine are."""
-    return "as set" if served.engine.id == "ideal" and not served.ideal else "calibrated"
+    return "as set" if served.ideal_engine and not served.ideal else "calibrated"
 
 
 def _memory(served):
@@ -195,7 +195,7 @@ def _time(served):
     )
     named = served.engine.name
     fitted = f"{named}, fitted on {timing.fitted_on}" if timing.fitted_on else "assumed"
-    fitted = f"figures of {named}" if served.engine.id == "ideal" else fitted
+    fitted = f"figures of {named}" if served.ideal_engine else fitted
     for key, ending, label, unit, value, how, band in rows:
         yield Number(f"{key}{ending}", label, unit, value, "ideal", how)
         if band:

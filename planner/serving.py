@@ -49,9 +49,14 @@ class Served:
     max_concurrency: float
 
     @property
+    def ideal_engine(self):
+        """Whether the engine is the ideal one, as it is or with figures changed."""
+        return self.engine.id == "ideal"
+
+    @property
     def ideal(self):
         """Whether counting is all: the ideal engine, and no figure of it changed."""
-        return self.engine.id == "ideal" and not self.plan.scenario.set
+        return self.ideal_engine and not self.plan.scenario.set
 
     @property
     def token_s(self) -> Band:
