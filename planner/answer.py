@@ -4,11 +4,14 @@ import math
 from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
+
 from planner import parallel, presets, words
+from planner.accelerator import GB
 from planner.plan import Plan
 from planner.plan import plan as plan_of
 from planner.scenario import NUMBERS, Scenario
-from planner.serving import Band, Served
+from planner.serving import Band, Served, longest_context, serve
 
 EIGHT_BIT = presets.cache_format("fp8")
 DEVICE_COUNTS = (2, 4, 8, 16, 32, 64)
@@ -163,7 +166,7 @@ def served_verdict(served: Served) -> tuple[str, str]:
     """The answer with the scenario's engine: whether its pool holds the load, and the speed."""
     if served.ideal:
         return verdict(served.plan)
-    plan, scenario, name = served.plan, served.plan.scenario, served.engine.name
+    scenario, name = served.plan.scenario, served.engine.name
     step = served.token_s
     least = f"{words.significant(1 / step.high)} to " if step.high > step.low else ""
     speed = f"each sees {least}{words.rate(1 / step.low)}"
@@ -184,10 +187,42 @@ def served_verdict(served: Served) -> tuple[str, str]:
         return answer, f"{pool}. With {words.whole(scenario.concurrency)}, {speed}."
     held = words.requests(served.max_concurrency) if served.max_concurrency else "not one request"
     answer = f"Does not fit: {name} holds {held} {each}."
-    need = words.data(plan.memory_needed_bytes)
-    if plan.fits:
-        return answer, f"{pool}. Weights and cache need {need}, which the device has{where}."
-    return answer, f"{pool}. {verdict(plan)[1]}"
+    ways = engine_ways(served)
+    return answer, f"{pool}. It would fit with {', or '.join(ways)}." if ways else f"{pool}."
+
+
+def engine_ways(served: Served) -> list[str]:
+    """What would make an engine hold the load: less of it, an 8-bit cache, devices, memory."""
+    scenario, ways = served.plan.scenario, []
+    if served.max_concurrency >= 1:
+        ways.append(words.requests(served.max_concurrency))
+    longest = longest_context(served.plan, served.engine)
+    if longest >= NUMBERS["context"].minimum:
+        each = " each" if scenario.concurrency > 1 else ""
+        ways.append(f"{words.whole(longest)} tokens{each}")
+    small = with_small_cache(scenario)
+    if small != scenario and _held(small):
+        ways.append("an 8-bit cache")
+    ways += [f"{n} devices" for n in [more_devices(scenario, _held)] if n]
+    where = " on each device" if scenario.layout.devices > 1 else ""
+    ways += [f"{words.enough(n)} of memory{where}" for n in [enough_memory(scenario)] if n]
+    return ways
+
+
+def _held(scenario):
+    return bool(serve(plan_of(scenario)).fits)
+
+
+def enough_memory(scenario: Scenario) -> float:
+    """Bytes of a device with which the engine holds the load, to a part in 5,000; 0 for none."""
+    low, high = scenario.memory, float(NUMBERS["memory"].maximum)
+    for tries in (400, 100):
+        tried = np.geomspace(low, high, tries)
+        holds = np.flatnonzero(serve(plan_of(scenario, memory=tried)).fits)
+        if not len(holds):
+            return 0.0
+        low, high = tried[max(holds[0] - 1, 0)], tried[holds[0]]
+    return high * GB
 
 
 def verdict(plan: Plan) -> tuple[str, str]:
@@ -239,12 +274,19 @@ def with_small_cache(scenario: Scenario) -> Scenario:
     return replace(scenario, **small)
 
 
-def more_devices(scenario: Scenario) -> int:
-    """The fewest devices, more than now and a power of two, on which it fits; 0 where none do."""
+def _counted(scenario):
+    return plan_of(scenario).fits
+
+
+def more_devices(scenario: Scenario, holds=_counted) -> int:
+    """The fewest devices, more than now and a power of two, on which it fits; 0 where none do.
+
+    holds: whether a scenario does, by counting alone where nothing is said.
+    """
     for count in DEVICE_COUNTS:
         if count > scenario.layout.devices:
             for each in parallel.layouts(scenario.the_model, count)[:1]:
                 words = {"tp": each.tensor, "pp": each.pipeline, "dp": each.data, "ep": each.expert}
-                if plan_of(replace(scenario, **words)).fits:
+                if holds(replace(scenario, **words)):
                     return count
     return 0

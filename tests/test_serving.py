@@ -1,5 +1,6 @@
 """A plan with an engine: the ideal one is the plan itself, the others are data."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from planner import Scenario, answer, bars, decode, plan, presets, report, settings, sweep, worked
 from planner.latency import timings
+from planner.parallel import layouts
 from planner.serving import parts, serve
 from tests.test_plan import calculator, printed, scenarios
 
@@ -178,3 +180,33 @@ def test_the_ideal_engine_changed_is_an_engine_like_any_other():
     assert "that you changed" not in answer.left_out(own)
     # Prompts that arrive cost the ideal engine nothing, so that counting is all there too.
     assert serve(plan(Scenario(output=500))).ideal
+
+
+@given(scenarios())
+def test_each_way_to_fit_that_an_engine_s_verdict_names_does(scenario):
+    own = serve(plan(scenario))
+    if answer.fits(own) or own.ideal:
+        return
+    detail = answer.served_verdict(own)[1]
+    for pattern, change in (
+        (r"([\d,]+) requests?", lambda found: {"concurrency": int(found.replace(",", ""))}),
+        (r"([\d,]+) tokens", lambda found: {"context": int(found.replace(",", ""))}),
+        (r"([\d.,]+) GB of memory", lambda found: {"memory": float(found.replace(",", ""))}),
+        (r"([\d.,]+) TB of memory", lambda found: {"memory": 1e3 * float(found.replace(",", ""))}),
+    ):
+        for found in re.findall(pattern, detail):
+            assert serve(plan(replace(scenario, **change(found)))).fits, detail
+    if "an 8-bit cache" in detail:
+        assert serve(plan(answer.with_small_cache(scenario))).fits
+    for found in re.findall(r"(\d+) devices", detail):
+        able = layouts(scenario.the_model, int(found))[0]
+        words = {"tp": able.tensor, "pp": able.pipeline, "dp": able.data, "ep": able.expert}
+        assert serve(plan(replace(scenario, **words))).fits
+
+
+def test_what_an_engine_lacks_is_named_for_the_engine():
+    said, detail = answer.served_verdict(
+        serve(plan(Scenario("llama-3.1-8b", device="h100-sxm", engine="vllm-0.26", context=65_536)))
+    )
+    assert said == "Does not fit: vLLM since 0.26 holds 7 requests of 65,536 tokens."
+    assert "It would fit with 7 requests, or 28,752 tokens each, or 4 devices, or " in detail
