@@ -80,7 +80,9 @@ def _comparison(given):
         return Preview(f"Compare · {NAME}", WHAT_IT_IS)
     all_ = differences.shown(found)
     said = [differences.against(all_[0], each) for each in all_[1:]]
-    labels = ", ".join(each.label for each in all_)
+    labels = ", ".join(
+        f"{each.letter}: {each.variant.title or each.scenario.the_model.name}" for each in all_
+    )
     picture = f"api/compare/card.png?{comparison.encode(found)}"
     described = " ".join([each for each in (found.say, f"{labels}.", *said) if each])
     return Preview(differences.headline(all_), described, picture)
