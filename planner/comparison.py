@@ -78,6 +78,13 @@ class Comparison:
             for letter, each in zip(LETTERS, self.variants, strict=False)
         )
 
+    def named(self) -> tuple[str, ...]:
+        """As `labels`, for where nothing else is seen: a plan without a title by its model."""
+        return tuple(
+            label if each.title else f"{label}: {each.scenario.the_model.name}"
+            for label, each in zip(self.labels(), self.variants, strict=True)
+        )
+
     def holds(self, other: Scenario) -> bool:
         """Whether a scenario is among the variants, reckoned rightly."""
         return any(each.scenario == other and not each.mistake for each in self.variants)

@@ -24,7 +24,7 @@ def drawings(all_: list[Shown]) -> dict:
 
 def origin(comparison: Comparison, address: str = "") -> Origin:
     """What pictures of a comparison say of it: what is compared, and its link."""
-    return Origin(" · ".join(comparison.labels()), f"{address}?{encode(comparison)}")
+    return Origin(" · ".join(comparison.named()), f"{address}?{encode(comparison)}")
 
 
 def pictured(comparison: Comparison, address: str) -> tuple[str, dict, Origin]:

@@ -80,9 +80,7 @@ def _comparison(given):
         return Preview(f"Compare · {NAME}", WHAT_IT_IS)
     all_ = differences.shown(found)
     said = [differences.against(all_[0], each) for each in all_[1:]]
-    labels = ", ".join(
-        f"{each.letter}: {each.variant.title or each.scenario.the_model.name}" for each in all_
-    )
+    labels = ", ".join(found.named())
     picture = f"api/compare/card.png?{comparison.encode(found)}"
     described = " ".join([each for each in (found.say, f"{labels}.", *said) if each])
     return Preview(differences.headline(all_), described, picture)

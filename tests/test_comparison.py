@@ -115,6 +115,12 @@ def test_swapping_removing_renaming():
     assert not Comparison((Variant(Scenario(), mistake="doubled"),)).holds(Scenario())
 
 
+def test_a_plan_without_a_name_goes_by_its_model():
+    found = Comparison((Variant(Scenario(), "mine"), Variant(Scenario("lesson-7b-mha"))))
+    assert found.labels() == ("A: mine", "B")
+    assert found.named() == ("A: mine", "B: Lesson 7B, MHA")
+
+
 def test_four_are_compared_and_no_more():
     four = Comparison((Variant(Scenario()),) * 4)
     assert four.full
