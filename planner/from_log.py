@@ -78,6 +78,9 @@ def plan_of_reading(
         "model": model or log_names.model(reading, notes),
         "device": device or log_names.device(reading, text, notes),
     }
+    if model and reading.model and log_names.model(reading, []) != model:
+        chosen = presets.model(model).name
+        notes.append(f"The log names “{shorten(reading.model, 80)}”; {chosen} was chosen.")
     if link["model"]:
         link["weights"] = weights or log_names.stored(reading, presets.model(link["model"]).dtype)
     link |= _cache(reading, notes) | _load(reading) | _layout(reading)

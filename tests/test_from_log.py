@@ -233,3 +233,13 @@ def test_a_megabyte_of_junk_around_a_log_changes_nothing():
         plan_of(junk + "\n" + example.text + junk, **given).notes
         == plan_of(example.text, **given).notes
     )
+
+
+def test_another_model_than_the_log_names_is_said():
+    text = EXAMPLES["vllm-kimi-linear"].text
+    own = log_names.model(read_log(text), [])
+    named = "cyankiwi/Kimi-Linear-48B-A3B-Instruct-AWQ-4bit"
+    said = f"The log names “{named}”; Mistral 7B v0.1 was chosen."
+    assert said in plan_of(text, model="mistral-7b-v0.1").notes
+    for kept in ("", own):
+        assert not any("was chosen" in each for each in plan_of(text, model=kept).notes)
