@@ -4,14 +4,12 @@ import math
 from dataclasses import replace
 from typing import NamedTuple
 
-import numpy as np
-
 from planner import parallel, presets, words
 from planner.accelerator import GB
 from planner.plan import Plan
 from planner.plan import plan as plan_of
 from planner.scenario import NUMBERS, Scenario
-from planner.serving import Band, Served, longest_context, serve
+from planner.serving import Band, Served, enough_memory, longest_context, serve
 
 EIGHT_BIT = presets.cache_format("fp8")
 DEVICE_COUNTS = (2, 4, 8, 16, 32, 64)
@@ -41,7 +39,7 @@ def figures(served: Served) -> list[Figure]:
         f"{words.whole(plan.cache_bytes_per_token)} bytes that one more token adds to one request"
     )
     step, first = served.token_s, served.ttft_s
-    total = parallel_rate(served)
+    total = served.all_per_s
     return [
         Figure(
             "Weights",
@@ -71,12 +69,6 @@ def figures(served: Served) -> list[Figure]:
             "Tokens per second of all requests together.",
         ),
     ]
-
-
-def parallel_rate(served: Served) -> Band:
-    """Tokens per second of all requests; the slow end of the step is the low end of the rate."""
-    step, count = served.token_s, served.plan.concurrency
-    return Band(count / step.value, count / step.high, count / step.low)
 
 
 def band(served: Served, figure: Band, written=words.duration) -> str:
@@ -167,9 +159,9 @@ def served_verdict(served: Served) -> tuple[str, str]:
     if served.ideal:
         return verdict(served.plan)
     scenario, name = served.plan.scenario, served.engine.name
-    step = served.token_s
-    least = f"{words.significant(1 / step.high)} to " if step.high > step.low else ""
-    speed = f"each sees {least}{words.rate(1 / step.low)}"
+    rate = served.each_per_s
+    least = f"{words.significant(rate.low)} to " if rate.low < rate.high else ""
+    speed = f"each sees {least}{words.rate(rate.high)}"
     speed = speed.replace("each", "it", 1) if scenario.concurrency == 1 else speed
     each = f"of {words.whole(scenario.context)} tokens"
     where = " on each device" if scenario.layout.devices > 1 else ""
@@ -205,24 +197,12 @@ def engine_ways(served: Served) -> list[str]:
         ways.append("an 8-bit cache")
     ways += [f"{n} devices" for n in [more_devices(scenario, _held)] if n]
     where = " on each device" if scenario.layout.devices > 1 else ""
-    ways += [f"{words.enough(n)} of memory{where}" for n in [enough_memory(scenario)] if n]
+    ways += [f"{words.enough(n * GB)} of memory{where}" for n in [enough_memory(scenario)] if n]
     return ways
 
 
 def _held(scenario):
     return bool(serve(plan_of(scenario)).fits)
-
-
-def enough_memory(scenario: Scenario) -> float:
-    """Bytes of a device with which the engine holds the load, to a part in 5,000; 0 for none."""
-    low, high = scenario.memory, float(NUMBERS["memory"].maximum)
-    for tries in (400, 100):
-        tried = np.geomspace(low, high, tries)
-        holds = np.flatnonzero(serve(plan_of(scenario, memory=tried)).fits)
-        if not len(holds):
-            return 0.0
-        low, high = tried[max(holds[0] - 1, 0)], tried[holds[0]]
-    return high * GB
 
 
 def verdict(plan: Plan) -> tuple[str, str]:

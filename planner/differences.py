@@ -80,9 +80,9 @@ FIGURES = (
     Row(
         "All, tokens/s",
         "1/s",
-        lambda each: answer.parallel_rate(each.served).value,
+        lambda each: each.served.all_per_s.value,
         words.significant,
-        _sure(lambda each: answer.parallel_rate(each.served), words.significant),
+        _sure(lambda each: each.served.all_per_s, words.significant),
     ),
 )
 SUMMED_UP = ("Weights", "Cache", "Time per token", "All, tokens/s")

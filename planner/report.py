@@ -17,7 +17,6 @@ from typing import NamedTuple
 from planner import __version__, answer, presets, words, worked
 from planner.scenario import Scenario, device_numbers, encode
 from planner.serving import (
-    Band,
     Served,
     engine_band,
     longest_context,
@@ -139,7 +138,7 @@ def _memory(served):
 def _time(served):
     plan, timing = served.plan, served.timing
     step, first = served.token_s, served.ttft_s
-    each, total = Band(1 / step.value, 1 / step.high, 1 / step.low), answer.parallel_rate(served)
+    each, total = served.each_per_s, served.all_per_s
     # Key and its unit's ending, label, unit, ideal and how, with an engine or None.
     rows = (
         ("weights_read", "_s", "Reading the weights", "s", plan.weights_read_s, "W / BW", None),

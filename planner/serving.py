@@ -12,6 +12,8 @@ from planner import formulas, latency, parallel, presets
 from planner.engine import CacheLayers, Engine, Reserve
 from planner.latency import PrefillTime, StepTime, Timing
 from planner.plan import Plan, plan_stages
+from planner.plan import plan as plan_of
+from planner.scenario import NUMBERS, Scenario
 
 # Formats whose weights are multiplied at 8 bits, on devices that can.
 EIGHT_BIT_WEIGHTS = ("fp8", "fp8-block")
@@ -62,6 +64,16 @@ class Served:
     def token_s(self) -> Band:
         """The time per token: while new prompts arrive, where the scenario says how often."""
         return self.mixed_s or self.step_s
+
+    @property
+    def each_per_s(self) -> Band:
+        """Tokens per second of one request; the slow end of the step is the low end."""
+        return _rate(self.token_s, 1)
+
+    @property
+    def all_per_s(self) -> Band:
+        """Tokens per second of all requests together."""
+        return _rate(self.token_s, self.plan.concurrency)
 
     @property
     def fits(self):
@@ -122,6 +134,11 @@ def serve(plan: Plan, *, engine: Engine | None = None) -> Served:
         reserve=reserved,
         max_concurrency=most_requests(reserved, scenario),
     )
+
+
+def _rate(step, count):
+    ends = (step.value, step.high, step.low)
+    return Band(*(formulas.tokens_per_second(seconds, count) for seconds in ends))
 
 
 def _band(value, low, high):
@@ -239,6 +256,18 @@ def longest_context(plan: Plan, engine: Engine) -> float:
         low = int(tried[first - 1]) if first else low
         high = int(tried[first]) if first < len(tried) else high
     return float("inf") if low >= UNBOUNDED else float(low)
+
+
+def enough_memory(scenario: Scenario) -> float:
+    """GB of a device with which the engine holds the load, to a part in 5,000; 0 for none."""
+    low, high = scenario.memory, float(NUMBERS["memory"].maximum)
+    for tries in (400, 100):
+        tried = np.geomspace(low, high, tries)
+        holds = np.flatnonzero(serve(plan_of(scenario, memory=tried)).fits)
+        if not len(holds):
+            return 0.0
+        low, high = tried[max(holds[0] - 1, 0)], tried[holds[0]]
+    return high
 
 
 def engine_band(engine: Engine) -> tuple[Engine, Engine]:
