@@ -34,8 +34,8 @@ RUNS = "=+-@\t\r\n|%＝＋－＠"  # first signs of a cell that a spreadsheet ma
 class Number(NamedTuple):
     """One number of a plan, in SI units.
 
-    kind: given, data sheet, computed, ideal, calibrated, or as set, which is of the ideal engine
-    with figures changed.
+    kind: given, data sheet, file size, computed, ideal, calibrated, or as set, which is of the
+    ideal engine with figures changed.
 
     value: ∞ where there is no end; None where there is none, as of an engine that is not chosen.
     low, high: the ends of its band, None where it has none. source: where it is from, in words.
@@ -107,7 +107,8 @@ def _memory(served):
         ("memory_needed_bytes", "Needed on the fullest device", plan.memory_needed_bytes, "W + C"),
         ("memory_free_bytes", "Left on the fullest device", plan.memory_free_bytes, "M − W − C"),
     ):
-        yield Number(key, label, "bytes", value, "computed", source)
+        measured = plan.weights.measured and "weights" in key
+        yield Number(key, label, "bytes", value, "file size" if measured else "computed", source)
     for key, label, unit in (
         ("max_concurrency", "Most requests", "requests"),
         ("max_context_tokens", "Longest context", "tokens"),

@@ -129,6 +129,17 @@ def test_every_number_is_there_with_its_source():
     assert "H100" in listed["bandwidth_bytes_per_s"]["source"]
 
 
+@pytest.mark.parametrize(
+    ("model", "kind"), [("llama-3.1-8b", "file size"), ("lesson-7b-gqa", "computed")]
+)
+def test_weights_are_of_the_kind_that_the_page_says(model, kind):
+    own = served(model=model, device="h100-sxm")
+    kinds = {each.key: each.kind for each in report.numbers(own)}
+    assert answer.figures(own)[0].kind == kind
+    assert kinds["weights_bytes"] == kinds["device_weights_bytes"] == kind
+    assert kinds["cache_bytes"] == "computed"
+
+
 @pytest.mark.parametrize(("model", "sparse"), [("deepseek-v3.2", True), ("deepseek-v3", False)])
 def test_sparse_attention_is_said_to_be_charged_in_full(model, sparse):
     own = served(model=model, tp=8, device="h200-sxm")
