@@ -77,6 +77,8 @@ def test_memory_is_as_close_as_is_said():
     assert table.loc["token", "p90"] < 0.01
     assert table.loc["pool", "median"] < 0.05
     assert table.loc["pool", "ideal_median"] > 0.4
+    first = evidence.errors(FRAME[FRAME["basis"] == IN_SAMPLE], ["phase"]).set_index("phase")
+    assert first.loc["pool", "ideal_median"] > 0.5
 
 
 def test_shared_constants_predict_a_left_out_source_better_than_own_ones():
