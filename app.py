@@ -19,8 +19,8 @@ if __name__ == "__main__":  # a page is asked for
 else:  # `streamlit run` starts the server
     from starlette.middleware import Middleware
 
-    from planner.api import routes
-    from planner.preview import Previews
+    from planner.web.api import routes
+    from planner.web.preview import Previews
 
     below = st.get_option("server.baseUrlPath")
     app = st.App(__file__, routes=routes(below), middleware=[Middleware(Previews, base=below)])

@@ -10,8 +10,8 @@ This package needs NumPy alone; tables need pandas (`planner.sweep`), pictures A
 
 __version__ = "0.1.0"  # of the app, as reports carry it
 
-from planner.model import LayerGroup, Model
+from planner.inputs.scenario import Scenario, decode, encode
+from planner.models.model import LayerGroup, Model
 from planner.plan import Plan, plan
-from planner.scenario import Scenario, decode, encode
 
 __all__ = ["LayerGroup", "Model", "Plan", "Scenario", "__version__", "decode", "encode", "plan"]

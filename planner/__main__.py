@@ -10,15 +10,18 @@ import signal
 import sys
 from urllib.parse import parse_qsl
 
-from planner import __version__, answer, commands, log_names, report, words
-from planner.config import read_config
-from planner.from_log import FromLog, knows_model, plan_of_reading, table
+from planner import __version__, answer, describe
+from planner.compare import comparison
+from planner.inputs.scenario import encode
+from planner.inputs.strict import page_of, query_of, read_link
 from planner.lesson import words as lesson
-from planner.logs import read_log
+from planner.logs import identify
+from planner.logs.from_log import FromLog, knows_model, plan_of_reading, table
+from planner.logs.parse import read_log
+from planner.models.config import read_config
 from planner.plan import plan
-from planner.scenario import encode
+from planner.reports import commands, plan_report
 from planner.serving import Served, serve
-from planner.strict import is_comparison, page_of, query_of, read_comparison, read_link
 
 FITS, DOES_NOT_FIT, BAD_INPUT = 0, 1, 2
 NO_PLAN = ("log", "accuracy")  # pages besides those of the lesson
@@ -32,7 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
     page = page_of(asked.link)
     if page in NO_PLAN or page in lesson.pages():
         return _refuse([f"{page}: a link of this page holds no plan"])
-    if page == "compare" or is_comparison(query_of(asked.link)):
+    if page == "compare" or comparison.is_comparison(query_of(asked.link)):
         if file:
             return _refuse([f"{file}: a comparison has its own models"])
         return _compare(asked)
@@ -46,17 +49,18 @@ def main(arguments: list[str] | None = None) -> int:
         return _refuse(read.lines())
     if asked.log:
         return _log(asked, text)
-    return _print(asked, read.scenario, None)
+    return _print(asked, read.found, None)
 
 
 def _compare(asked):
     """Print a comparison in the form that was asked for; its exit status."""
-    from planner import comparison_report, differences  # with pandas, which a plan can do without
+    from planner.compare import differences
+    from planner.reports import comparison_report  # with pandas, which a plan can do without
 
-    read = read_comparison(query_of(asked.link))
+    read = comparison.read(query_of(asked.link))
     if read.problems:
         return _refuse(read.lines())
-    found, all_ = read.comparison, differences.shown(read.comparison)
+    found, all_ = read.found, differences.shown(read.found)
     if asked.json:
         _print_json(comparison_report.as_dict(found))
     elif asked.markdown:
@@ -85,7 +89,7 @@ def _log(asked, text):
     found = plan_of_reading(reading, text, **given)
     known = {
         "model": knows_model(reading, given.get("model", "")),
-        "device": given.get("device") or log_names.device(reading, text, []),
+        "device": given.get("device") or identify.device(reading, text, []),
     }
     missing = [name for name, value in known.items() if not value]
     if not missing:
@@ -112,11 +116,11 @@ def _print(asked, scenario, log: FromLog | None):
     compared = table(log.rows) if log else []
     if asked.json:
         added = {"log_notes": list(log.notes), "log_rows": compared} if log else {}
-        _print_json(report.as_dict(served) | added)
+        _print_json(plan_report.as_dict(served) | added)
     elif asked.markdown:
-        print(report.as_markdown(served), end="")
+        print(plan_report.as_markdown(served), end="")
     elif asked.csv:
-        print(report.as_csv(served), end="")
+        print(plan_report.as_csv(served), end="")
     elif asked.command:
         print(_commands(served))
     else:
@@ -162,9 +166,9 @@ def _refuse(problems):
 
 def _lines(served: Served):
     """The verdict, the inputs and the numbers, in columns."""
-    yield from (*answer.served_verdict(served), "", words.inputs(served.plan))
+    yield from (*answer.served_verdict(served), "", describe.inputs(served.plan))
     yield from (f"engine: {served.engine.name}", f"?{encode(served.plan.scenario)}", "")
-    yield from words.columns([row[:3] for row in report.rows(served)], right=(1,))
+    yield from describe.columns([row[:3] for row in plan_report.rows(served)], right=(1,))
 
 
 def _log_lines(notes, compared):

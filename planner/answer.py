@@ -4,12 +4,14 @@ import math
 from dataclasses import replace
 from typing import NamedTuple
 
-from planner import parallel, presets, words
-from planner.accelerator import GB
+from planner import describe
+from planner.hardware import parallel
+from planner.inputs import presets
+from planner.inputs.scenario import NUMBERS, Scenario
 from planner.plan import Plan
 from planner.plan import plan as plan_of
-from planner.scenario import NUMBERS, Scenario
 from planner.serving import Band, Served, enough_memory, longest_context, serve
+from planner.units import GB
 
 EIGHT_BIT = presets.cache_format("fp8")
 DEVICE_COUNTS = (2, 4, 8, 16, 32, 64)
@@ -31,47 +33,50 @@ def figures(served: Served) -> list[Figure]:
     many = plan.scenario.layout.devices > 1
     together = " On all devices together." if many else ""
     windowed = "".join(
-        f", and {words.whole(each)} bytes until {words.whole(most)} tokens"
+        f", and {describe.whole(each)} bytes until {describe.whole(most)} tokens"
         for each, most in plan.cache.windowed
     )
-    fixed = f"; {words.data(plan.cache.fixed)} whatever the context" if plan.cache.fixed else ""
-    token = (
-        f"{words.whole(plan.cache_bytes_per_token)} bytes that one more token adds to one request"
-    )
+    fixed = f"; {describe.data(plan.cache.fixed)} whatever the context" if plan.cache.fixed else ""
+    token = describe.whole(plan.cache_bytes_per_token)
+    token = f"{token} bytes that one more token adds to one request"
     step, first = served.token_s, served.ttft_s
     total = served.all_per_s
     return [
         Figure(
             "Weights",
-            words.data(plan.weights_bytes),
+            describe.data(plan.weights_bytes),
             "file size" if plan.weights.measured else "computed",
-            f"{words.gib(plan.weights_bytes)}, {plan.weights.basis}: {stored.name}.{together}",
+            f"{describe.gib(plan.weights_bytes)}, {plan.weights.basis}: {stored.name}.{together}",
         ),
         Figure(
             "Cache",
-            words.data(plan.cache_bytes),
+            describe.data(plan.cache_bytes),
             "computed",
-            f"{words.gib(plan.cache_bytes)}. Keys and values of all past tokens, all requests."
+            f"{describe.gib(plan.cache_bytes)}. Keys and values of all past tokens, all requests."
             f"{together}",
         ),
         Figure(
             "Cache per token",
-            words.data(plan.cache_bytes_per_token),
+            describe.data(plan.cache_bytes_per_token),
             "computed",
             f"{token}{windowed}{fixed}.",
         ),
-        Figure("Time per token", words.duration(step.value), band(served, step), step_help(served)),
-        Figure("First token", words.duration(first.value), band(served, first), first_help(served)),
+        Figure(
+            "Time per token", describe.duration(step.value), band(served, step), step_help(served)
+        ),
+        Figure(
+            "First token", describe.duration(first.value), band(served, first), first_help(served)
+        ),
         Figure(
             "All, tokens/s",
-            words.significant(total.value),
-            band(served, total, words.significant),
+            describe.significant(total.value),
+            band(served, total, describe.significant),
             "Tokens per second of all requests together.",
         ),
     ]
 
 
-def band(served: Served, figure: Band, written=words.duration) -> str:
+def band(served: Served, figure: Band, written=describe.duration) -> str:
     """What a time is: ideal, ideal save for what was changed, or the ends of its band."""
     if served.ideal_engine:
         return "as set" if served.plan.scenario.set else "ideal"
@@ -85,14 +90,14 @@ def step_help(served: Served) -> str:
     new = " New prompts arrive meanwhile." if served.mixed else ""
     if served.ideal_engine:
         changed = " with the figures that you changed" if served.plan.scenario.set else ""
-        ideal = words.duration(served.plan.decode_step_s)
+        ideal = describe.duration(served.plan.decode_step_s)
         return f"The ideal engine{changed}. Reading weights and caches alone: {ideal}.{new}"
     timing = served.timing
     fitted = f"Fitted on {timing.fitted_on}" if timing.fitted_on else "Assumed"
     return (
         f"Calibrated for {served.engine.name}; the range holds 80 % of the measurements whose "
         f"source was left out of the fit. {fitted}. "
-        f"Ideal: {words.duration(served.plan.decode_step_s)}.{new}"
+        f"Ideal: {describe.duration(served.plan.decode_step_s)}.{new}"
     )
 
 
@@ -100,13 +105,13 @@ def first_help(served: Served) -> str:
     """What the time to the first token is of."""
     plan = served.plan
     spared = plan.prompt_tokens - plan.new_prompt_tokens
-    cached = f", {words.whole(spared)} of them in the cache already" if spared else ""
-    prompt = f"A prompt of {words.whole(plan.prompt_tokens)} tokens{cached}"
+    cached = f", {describe.whole(spared)} of them in the cache already" if spared else ""
+    prompt = f"A prompt of {describe.whole(plan.prompt_tokens)} tokens{cached}"
     if served.ideal:
         return f"{prompt} at full peak; no queue."
     passes = math.ceil(plan.new_prompt_tokens / served.engine.batched_tokens)
     chunks = f", read in {passes} passes" if passes > 1 else ""
-    ideal = words.duration(plan.ttft_s)
+    ideal = describe.duration(plan.ttft_s)
     return f"{prompt}{chunks}, alone on an idle engine; no queue. Ideal: {ideal}."
 
 
@@ -160,24 +165,26 @@ def served_verdict(served: Served) -> tuple[str, str]:
         return verdict(served.plan)
     scenario, name = served.plan.scenario, served.engine.name
     rate = served.each_per_s
-    least = f"{words.significant(rate.low)} to " if rate.low < rate.high else ""
-    speed = f"each sees {least}{words.rate(rate.high)}"
+    least = f"{describe.significant(rate.low)} to " if rate.low < rate.high else ""
+    speed = f"each sees {least}{describe.rate(rate.high)}"
     speed = speed.replace("each", "it", 1) if scenario.concurrency == 1 else speed
-    each = f"of {words.whole(scenario.context)} tokens"
+    each = f"of {describe.whole(scenario.context)} tokens"
     where = " on each device" if scenario.layout.devices > 1 else ""
     pool = served.reserve.pool_bytes
-    pool = f"Its pool is {words.data(pool)} ({words.gib(pool)}){where}"
+    pool = f"Its pool is {describe.data(pool)} ({describe.gib(pool)}){where}"
     if served.fits:
         limit = NUMBERS["concurrency"].maximum
         most = served.max_concurrency
         most = (
-            f"more than {words.requests(limit)}"
+            f"more than {describe.requests(limit)}"
             if most > limit
-            else f"up to {words.requests(most)}"
+            else f"up to {describe.requests(most)}"
         )
         answer = f"Fits: {name} holds {most} {each}."
-        return answer, f"{pool}. With {words.whole(scenario.concurrency)}, {speed}."
-    held = words.requests(served.max_concurrency) if served.max_concurrency else "not one request"
+        return answer, f"{pool}. With {describe.whole(scenario.concurrency)}, {speed}."
+    held = (
+        describe.requests(served.max_concurrency) if served.max_concurrency else "not one request"
+    )
     answer = f"Does not fit: {name} holds {held} {each}."
     ways = engine_ways(served)
     return answer, f"{pool}. It would fit with {', or '.join(ways)}." if ways else f"{pool}."
@@ -187,17 +194,17 @@ def engine_ways(served: Served) -> list[str]:
     """What would make an engine hold the load: less of it, an 8-bit cache, devices, memory."""
     scenario, ways = served.plan.scenario, []
     if served.max_concurrency >= 1:
-        ways.append(words.requests(served.max_concurrency))
+        ways.append(describe.requests(served.max_concurrency))
     longest = longest_context(served.plan, served.engine)
     if longest >= NUMBERS["context"].minimum:
         each = " each" if scenario.concurrency > 1 else ""
-        ways.append(f"{words.whole(longest)} tokens{each}")
+        ways.append(f"{describe.whole(longest)} tokens{each}")
     small = with_small_cache(scenario)
     if small != scenario and _held(small):
         ways.append("an 8-bit cache")
     ways += [f"{n} devices" for n in [more_devices(scenario, _held)] if n]
     where = " on each device" if scenario.layout.devices > 1 else ""
-    ways += [f"{words.enough(n * GB)} of memory{where}" for n in [enough_memory(scenario)] if n]
+    ways += [f"{describe.enough(n * GB)} of memory{where}" for n in [enough_memory(scenario)] if n]
     return ways
 
 
@@ -211,7 +218,7 @@ def verdict(plan: Plan) -> tuple[str, str]:
     Where it does not fit, the second sentence says what would make it fit.
     """
     scenario = plan.scenario
-    tokens = f"{words.whole(scenario.context)} tokens"
+    tokens = f"{describe.whole(scenario.context)} tokens"
     count = scenario.layout.devices
     where = f" on each of {count} devices" if count > 1 else ""
     if plan.fits:
@@ -219,29 +226,29 @@ def verdict(plan: Plan) -> tuple[str, str]:
         limit = NUMBERS["concurrency"].maximum
         most = plan.max_concurrency
         up_to = (
-            f"More than {words.requests(limit)}"
+            f"More than {describe.requests(limit)}"
             if most > limit
-            else f"Up to {words.requests(most)}"
+            else f"Up to {describe.requests(most)}"
         )
         return (
-            f"Fits, with {words.data(plan.memory_free_bytes)} to spare{where}.",
+            f"Fits, with {describe.data(plan.memory_free_bytes)} to spare{where}.",
             f"{up_to} of {tokens}; with "
-            f"{words.whole(scenario.concurrency)}, {each} sees "
-            f"{words.rate(plan.tokens_per_s_per_request)}.",
+            f"{describe.whole(scenario.concurrency)}, {each} sees "
+            f"{describe.rate(plan.tokens_per_s_per_request)}.",
         )
-    missing = f"Does not fit: {words.data(-plan.memory_free_bytes)} too much{where}."
-    more = f"{words.enough(plan.memory_needed_bytes)} of memory{where}"
+    missing = f"Does not fit: {describe.data(-plan.memory_free_bytes)} too much{where}."
+    more = f"{describe.enough(plan.memory_needed_bytes)} of memory{where}"
     ways = [f"{n} devices" for n in [more_devices(scenario)] if n]
     if plan.device_weights_bytes > plan.memory_usable_bytes:
-        need = f"The weights alone need {words.data(plan.device_weights_bytes)}{where}."
+        need = f"The weights alone need {describe.data(plan.device_weights_bytes)}{where}."
         return missing, f"{need} It would fit with {', or '.join([*ways, more])}."
     if plan_of(with_small_cache(scenario)).fits:
         ways.insert(0, "an 8-bit cache")
     if plan.max_context_tokens >= NUMBERS["context"].minimum:
         each = " each" if scenario.concurrency > 1 else ""
-        ways.insert(0, f"{words.whole(plan.max_context_tokens)} tokens{each}")
+        ways.insert(0, f"{describe.whole(plan.max_context_tokens)} tokens{each}")
     if plan.max_concurrency >= 1:
-        ways.insert(0, words.requests(plan.max_concurrency))
+        ways.insert(0, describe.requests(plan.max_concurrency))
     return missing, f"It would fit with {', or '.join([*ways, more])}."
 
 
@@ -266,7 +273,7 @@ def more_devices(scenario: Scenario, holds=_counted) -> int:
     for count in DEVICE_COUNTS:
         if count > scenario.layout.devices:
             for each in parallel.layouts(scenario.the_model, count)[:1]:
-                words = {"tp": each.tensor, "pp": each.pipeline, "dp": each.data, "ep": each.expert}
-                if holds(replace(scenario, **words)):
+                sizes = {"tp": each.tensor, "pp": each.pipeline, "dp": each.data, "ep": each.expert}
+                if holds(replace(scenario, **sizes)):
                     return count
     return 0

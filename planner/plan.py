@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner import formulas, parallel, presets
-from planner.accelerator import GB
-from planner.model import CacheShape, Model
-from planner.parallel import Stage
-from planner.precision import Weights, weight_bytes
-from planner.scenario import Scenario
+from planner import formulas
+from planner.hardware import parallel
+from planner.hardware.parallel import Stage
+from planner.inputs import presets
+from planner.inputs.scenario import Scenario
+from planner.models.model import CacheShape, Model
+from planner.models.precision import Weights, weight_bytes
+from planner.units import GB, TERA
 
-TERA = 10**12
 READING_TOKENS_PER_S = 11  # a fast reader, some 500 words a minute
 
 

@@ -7,13 +7,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from planner import engine as engines
-from planner import formulas, latency, parallel, presets
-from planner.engine import CacheLayers, Engine, Reserve
-from planner.latency import PrefillTime, StepTime, Timing
+from planner import formulas
+from planner.engines import memory as engines
+from planner.engines import timing as latency
+from planner.engines.memory import CacheLayers, Engine, Reserve
+from planner.engines.timing import PrefillTime, StepTime, Timing
+from planner.hardware import parallel
+from planner.inputs import presets
+from planner.inputs.scenario import NUMBERS, Scenario
 from planner.plan import Plan, plan_stages
 from planner.plan import plan as plan_of
-from planner.scenario import NUMBERS, Scenario
+from planner.units import GB, TERA
 
 # Formats whose weights are multiplied at 8 bits, on devices that can.
 EIGHT_BIT_WEIGHTS = ("fp8", "fp8-block")
@@ -164,7 +168,7 @@ def _step(plan, timing, weights_bytes, cache_bytes, flops):
 def vector_flops(scenario) -> float:
     """The device's FP32 rate without matrix units; a share of its peak where no source has it."""
     known = latency.vector_rates().get(scenario.device)
-    return known or scenario.peak * 1e12 * NEAREST_VECTOR_SHARE
+    return known or scenario.peak * TERA * NEAREST_VECTOR_SHARE
 
 
 def _first(plan, timing):
@@ -180,7 +184,7 @@ def _first(plan, timing):
         plan.peak_flops * peak_share(scenario, timing),
         devices=scenario.tp,
         link_bytes=sent if scenario.tp > 1 and link else 0.0,
-        link=link * 1e9 if link else np.inf,
+        link=link * GB if link else np.inf,
     )
 
 

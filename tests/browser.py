@@ -91,3 +91,12 @@ def metrics(page):
             return dict(found)
         page.wait_for_timeout(200)
     raise TimeoutError("the figures do not come to rest")
+
+
+SUPERSCRIPT = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+
+
+def number(text):
+    """A number as the proof writes it: 8.94 × 10⁻⁷ or 0.893."""
+    mantissa, _, power = text.partition(" × 10")
+    return float(mantissa) * 10.0 ** int(power.translate(SUPERSCRIPT) or "0")

@@ -6,7 +6,8 @@ import urllib.parse
 import pytest
 from playwright.sync_api import expect
 
-from planner import Scenario, answer, charts, decode, encode, plan
+from planner import Scenario, answer, decode, encode, plan
+from planner.charts import charts
 from planner.serving import serve
 from tests import browser
 from tests.browser import idle, metrics

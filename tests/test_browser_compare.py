@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import expect
 
 from planner import Scenario, encode
-from planner.comparison import Comparison, Variant
-from planner.comparison import encode as encode_comparison
+from planner.compare.comparison import Comparison, Variant
+from planner.compare.comparison import encode as encode_comparison
 from tests.browser import idle
 from tests.test_browser_learn import serious_findings
 from tests.test_differences import FOUR

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from planner.comparison import encode as encode_comparison
+from planner.compare.comparison import encode as encode_comparison
 from tests.test_comparison import LESSON
 
 pytestmark = pytest.mark.browser

@@ -5,15 +5,16 @@ import json
 import numpy as np
 import pytest
 
-from planner import Scenario, bars, charts, plan, sweep
-from planner.accelerator import GB
+from planner import Scenario, plan
+from planner.charts import bars, charts, curves
+from planner.units import GB
 
 CHARTS = {
     "memory": (charts.memory, lambda scenario, pair: bars.memory(pair)),
-    "latency": (charts.latency, sweep.latency),
-    "fit": (charts.fit, sweep.fit),
+    "latency": (charts.latency, curves.latency),
+    "fit": (charts.fit, curves.fit),
     "step": (charts.step, lambda scenario, pair: bars.step(pair)),
-    "devices": (charts.devices, lambda scenario, pair: bars.devices(sweep.own_of(pair))),
+    "devices": (charts.devices, lambda scenario, pair: bars.devices(curves.own_of(pair))),
 }
 SCENARIOS = [
     Scenario(),
@@ -42,7 +43,7 @@ def marks(spec, above=None):
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_every_named_frame_and_field_of_a_chart_is_there(scenario, name, dark):
     chart, draw = CHARTS[name]
-    drawing = draw(scenario, sweep.variants(scenario))
+    drawing = draw(scenario, curves.variants(scenario))
     spec = charts.prepared(chart, *drawing.bounds, dark)
     json.dumps(spec)
     for layer in marks(spec):
@@ -70,7 +71,7 @@ def in_si(drawing):
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_bars_add_up_to_the_plan(scenario):
-    pair = sweep.variants(scenario)
+    pair = curves.variants(scenario)
     parts, steps = in_si(bars.memory(pair)), in_si(bars.step(pair))
     for label, each in pair.items():
         bar = parts[parts.variant == label]
@@ -92,16 +93,16 @@ def test_each_device_s_bar_is_what_it_holds():
 
 
 def test_an_axis_is_in_the_unit_that_suits_it():
-    assert sweep.axis(82e9, sweep.MEMORY_UNITS) == (100, 1e9, "GB")
-    assert sweep.axis(2.2e15, sweep.MEMORY_UNITS) == (3000, 1e12, "TB")
-    assert sweep.axis(0.18, sweep.TIME_UNITS) == (200, 1e-3, "ms")
-    assert sweep.axis(90, sweep.TIME_UNITS) == (100, 1, "s")
+    assert curves.axis(82e9, curves.MEMORY_UNITS) == (100, 1e9, "GB")
+    assert curves.axis(2.2e15, curves.MEMORY_UNITS) == (3000, 1e12, "TB")
+    assert curves.axis(0.18, curves.TIME_UNITS) == (200, 1e-3, "ms")
+    assert curves.axis(90, curves.TIME_UNITS) == (100, 1, "s")
 
 
 def test_lines_are_plans():
     scenario = Scenario(context=10_007)
-    pair = sweep.variants(scenario)
-    drawing = sweep.latency(scenario, pair)
+    pair = curves.variants(scenario)
+    drawing = curves.latency(scenario, pair)
     lines = drawing.frames["rows"]
     assert drawing.bounds[1] == "ms"
     assert 10_007 in set(lines.context)
@@ -109,7 +110,7 @@ def test_lines_are_plans():
         alone = plan(scenario, model=pair[row.variant].model, context=row.context)
         assert row.step == pytest.approx(alone.decode_step_s * 1e3)
         assert row.weights + row.cache == pytest.approx(row.step)
-    edges = sweep.fit(scenario, pair).table()
+    edges = curves.fit(scenario, pair).table()
     for row in edges.itertuples(index=False):
         variant, concurrency, longest = row
         model = pair[variant].model
@@ -118,7 +119,7 @@ def test_lines_are_plans():
 
 def test_experts_read_are_the_plan_s():
     scenario = Scenario("deepseek-v3", device="h200-sxm", tp=8, concurrency=64)
-    rows = sweep.experts(scenario).frames["rows"]
+    rows = curves.experts(scenario).frames["rows"]
     assert list(rows["read"]) == sorted(rows["read"])
     one = Scenario("deepseek-v3", device="h200-sxm", concurrency=64)
     here = rows[rows.concurrency == 64]["read"].item()
@@ -126,18 +127,18 @@ def test_experts_read_are_the_plan_s():
 
 
 def test_the_lesson_s_two_models_are_each_other_s_counterpart():
-    pairs = [sweep.variants(Scenario(model=f"lesson-7b-{kind}")) for kind in ("mha", "gqa")]
+    pairs = [curves.variants(Scenario(model=f"lesson-7b-{kind}")) for kind in ("mha", "gqa")]
     assert list(pairs[0]) == list(pairs[1]) == ["MHA, 32 KV heads", "GQA, 8 KV heads"]
     assert [p.cache_bytes for p in pairs[0].values()] == [p.cache_bytes for p in pairs[1].values()]
 
 
 def test_an_axis_moves_seldom():
-    ends = {sweep.ceiling(value) for value in np.linspace(100, 1000, 1000)}
+    ends = {curves.ceiling(value) for value in np.linspace(100, 1000, 1000)}
     assert len(ends) <= 9
-    assert all(sweep.ceiling(value) >= value for value in np.linspace(0.01, 1000, 999))
-    assert sweep.ceiling(100) == 100
+    assert all(curves.ceiling(value) >= value for value in np.linspace(0.01, 1000, 999))
+    assert curves.ceiling(100) == 100
 
 
 def test_a_line_has_at_most_a_hundred_points():
-    assert len(sweep.CONTEXTS) <= 100
-    assert len(sweep.CONCURRENCIES) <= 100
+    assert len(curves.CONTEXTS) <= 100
+    assert len(curves.CONCURRENCIES) <= 100

@@ -16,7 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import Scenario, commands, plan, presets, settings
+from planner import Scenario, plan
+from planner.inputs import overrides, presets
+from planner.reports import commands
 from planner.serving import serve
 from tests.test_plan import scenarios
 from tests.test_report import NAMES, named
@@ -174,7 +176,7 @@ def each_way(id):
         if model.startswith("mixtral") or "ep" not in layout:
             formats = {"weights": weights, "cache_k": cache, "cache_v": cache}
             scenario = Scenario(model=model, **layout, **formats, set=set)
-            engine = settings.apply_engine(presets.engine(id), settings.read(set))
+            engine = overrides.apply_engine(presets.engine(id), overrides.read(set))
             yield commands.command(scenario, engine)
 
 

@@ -5,8 +5,9 @@ from urllib.parse import parse_qsl
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from planner import Scenario, presets
-from planner.comparison import Comparison, Variant, decode, encode
+from planner import Scenario
+from planner.compare.comparison import Comparison, Variant, decode, encode
+from planner.inputs import presets
 from tests.browser import ROOT
 from tests.test_comparison import BAD_LINKS, LESSON
 from tests.test_differences import FOUR

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import Scenario, mistakes
-from planner.comparison import Comparison, Variant, decode, encode, plain
-from planner.question import plain as plain_say
-from planner.scenario import encode as encode_scenario
+from planner import Scenario
+from planner.compare import mistakes
+from planner.compare.comparison import Comparison, Variant, decode, encode, plain
+from planner.inputs.question import plain as plain_say
+from planner.inputs.scenario import encode as encode_scenario
 from tests.test_plan import scenarios
 
 names = st.text(max_size=40).map(plain)

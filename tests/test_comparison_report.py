@@ -8,18 +8,10 @@ import re
 import pytest
 from hypothesis import given, settings
 
-from planner import (
-    Scenario,
-    __version__,
-    comparison_page,
-    comparison_report,
-    plan,
-    report,
-    report_page,
-    words,
-)
-from planner.comparison import Comparison, Variant, encode
-from planner.mistakes import reckoned
+from planner import Scenario, __version__, describe, plan
+from planner.compare.comparison import Comparison, Variant, encode
+from planner.compare.mistakes import reckoned
+from planner.reports import comparison_html, comparison_report, plan_html, plan_report
 from planner.serving import serve
 from tests.test_comparison import LESSON, comparisons
 from tests.test_differences import FOUR
@@ -47,7 +39,7 @@ def test_each_plan_has_its_own_report(comparison):
     assert found["fits"] == (bool(right) and all(right))
     for letter, each, variant in zip("ABCD", found["plans"], comparison.variants, strict=False):
         assert (each["letter"], each["name"]) == (letter, variant.title)
-        own = report.as_dict(reckoned(variant.scenario, variant.mistake))
+        own = plan_report.as_dict(reckoned(variant.scenario, variant.mistake))
         assert {key: each[key] for key in own} == own
     table = list(csv.DictReader(io.StringIO(comparison_report.as_csv(comparison))))
     for letter, each in zip("ABCD", found["plans"], strict=False):
@@ -74,7 +66,7 @@ def test_what_is_wrong_is_called_wrong_in_every_form():
     assert wrong.mistake
     kept = Comparison((FOUR.variants[0], wrong))
     assert "(wrong)" in comparison_report.as_csv(kept)
-    for made in (comparison_report.as_markdown(kept), comparison_page.as_html(kept)):
+    for made in (comparison_report.as_markdown(kept), comparison_html.as_html(kept)):
         assert "Wrong on purpose" in made
         assert "wrong" in made.split("What comes of it")[1]
 
@@ -87,9 +79,9 @@ def test_texts_from_outside_stay_texts(name):
             assert not each.startswith(("=", "+", "@", "|", "%", "＝")), each
             assert re.fullmatch(r"-[\d.e+]+", each) or not each.startswith("-"), each
     written = comparison_report.as_markdown(found).rpartition("`?")[0]
-    assert f"\n{words.as_text(found.say)}\n" in written
+    assert f"\n{describe.as_text(found.say)}\n" in written
     assert not re.search(r"(?<!\\)[<\[]|https?:(?!\u2060)", written)
-    page = comparison_page.as_html(found, "javascript:alert(1)//")
+    page = comparison_html.as_html(found, "javascript:alert(1)//")
     assert "<script" not in page
     assert "href" not in page
     seen = Seen(page)
@@ -98,7 +90,7 @@ def test_texts_from_outside_stay_texts(name):
 
 
 def test_the_page_loads_nothing_and_holds_both_charts():
-    page = comparison_page.as_html(FOUR, APP)
+    page = comparison_html.as_html(FOUR, APP)
     seen = Seen(page)
     assert seen.tags.count("img") == 2
     assert all(each.startswith("data:image/svg+xml;base64,") for each in seen.loads)
@@ -107,14 +99,14 @@ def test_the_page_loads_nothing_and_holds_both_charts():
 
 
 def test_nothing_compared_is_an_error():
-    for made in (comparison_report.as_markdown, comparison_page.as_html):
+    for made in (comparison_report.as_markdown, comparison_html.as_html):
         with pytest.raises(ValueError, match="nothing is compared"):
             made(NOTHING)
 
 
 @pytest.mark.browser
 def test_the_page_opens_without_a_network_and_fits_a_phone(chromium, tmp_path):
-    (tmp_path / "comparison.html").write_text(comparison_page.as_html(FOUR, APP), "utf-8")
+    (tmp_path / "comparison.html").write_text(comparison_html.as_html(FOUR, APP), "utf-8")
     context = chromium.new_context(offline=True, viewport={"width": 1100, "height": 900})
     page, said = context.new_page(), []
     page.on("console", lambda message: said.append(message.text))
@@ -134,7 +126,7 @@ def test_a_page_is_as_wide_as_its_screen(chromium):
     long = Scenario(model=named("W" * 80), concurrency=4096, context=2**20, engine="vllm-0.26")
     four = Comparison(tuple(Variant(long, letter * 30) for letter in "WMWM"), "W" * 140)
     page = chromium.new_page(viewport={"width": 390, "height": 800})
-    for made in (comparison_page.as_html(four), report_page.as_html(serve(plan(long)))):
+    for made in (comparison_html.as_html(four), plan_html.as_html(serve(plan(long)))):
         page.set_content(made)
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     page.close()

@@ -11,22 +11,24 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from planner import Scenario, plan
-from planner.architectures.families import FAMILIES
-from planner.architectures.vision import TOWERS
-from planner.config import MAX_BYTES, Refusal, read_config
-from planner.notation import model_from_text
+from planner.maintain import models
+from planner.models.architectures.families import FAMILIES
+from planner.models.architectures.vision import TOWERS
+from planner.models.config import MAX_BYTES, Refusal, read_config
+from planner.models.notation import model_from_text
 
 DATA = Path(__file__).resolve().parent / "data"
 FUZZ = int(os.environ.get("FUZZ_EXAMPLES", "2000"))
 
 
 def rows(name):
-    with open(DATA / name, newline="", encoding="utf-8") as file:
+    folder = DATA if (DATA / name).exists() else models.HERE
+    with open(folder / name, newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
 CONFIGS = {
-    row["file"]: (DATA / "configs" / row["file"]).read_bytes() for row in rows("configs.csv")
+    row["file"]: (models.HERE / "configs" / row["file"]).read_bytes() for row in rows("configs.csv")
 }
 MIRRORS = json.loads((DATA / "mirrors.json").read_text())
 LLAMA = json.loads(CONFIGS["meta-llama__Llama-3.1-8B.json"])
@@ -159,7 +161,7 @@ def test_bytes_per_token_of_known_files(file, per_token):
 def test_every_config_is_read_or_refused_for_a_reason():
     """The committed table of outcomes is compared with the script's in test_model.py."""
     outcomes = rows("outcomes.csv")
-    files = sorted(path.name for path in (DATA / "configs").iterdir())
+    files = sorted(path.name for path in (models.HERE / "configs").iterdir())
     assert sorted(row["file"] for row in outcomes) == sorted(CONFIGS) == files
     assert len(files) >= 134
     refused = {row["file"]: row["remark"] for row in outcomes if row["outcome"] == "refused"}

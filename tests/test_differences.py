@@ -6,16 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planner import (
-    Scenario,
-    charts,
-    comparison_charts,
-    comparison_drawings,
-    differences,
-    plan,
-    presets,
-)
-from planner.comparison import Comparison, Variant, decode
+from planner import Scenario, plan
+from planner.charts import charts
+from planner.compare import charts as comparison_charts
+from planner.compare import differences, overlays
+from planner.compare.comparison import Comparison, Variant, decode
+from planner.inputs import presets
 from planner.serving import serve
 from tests.test_charts import in_si, marks
 from tests.test_comparison import LESSON
@@ -34,8 +30,8 @@ TINY = Comparison((Variant(Scenario(concurrency=1, context=128, memory=2)), Vari
 FAR = Comparison((Variant(Scenario("lesson-7b-mha", concurrency=4096, context=2**20)),))
 COMPARISONS = {"lesson": LESSON, "four": FOUR, "same": SAME, "tiny": TINY, "far": FAR}
 CHARTS = {
-    "memory": (comparison_charts.overlaid_memory, comparison_drawings.memory),
-    "latency": (comparison_charts.overlaid_latency, comparison_drawings.latency),
+    "memory": (comparison_charts.overlaid_memory, overlays.memory),
+    "latency": (comparison_charts.overlaid_latency, overlays.latency),
 }
 
 
@@ -99,7 +95,7 @@ def test_a_wrong_one_is_called_wrong_wherever_it_is_shown():
     ]
     for table in (differences.figures, differences.numbers):
         assert label in table([right, wrong])
-    for draw in (comparison_drawings.memory, comparison_drawings.latency):
+    for draw in (overlays.memory, overlays.latency):
         drawing = draw([right, wrong])
         assert label in set(drawing.frames["rows"].variant)
         assert label in drawing.alt
@@ -126,11 +122,11 @@ def test_the_numbers_are_the_plans_own(name):
 @pytest.mark.parametrize("name", COMPARISONS)
 def test_bars_and_lines_are_the_plans_own(name):
     all_ = differences.shown(COMPARISONS[name])
-    parts = in_si(comparison_drawings.memory(all_))
-    lines = comparison_drawings.latency(all_)
+    parts = in_si(overlays.memory(all_))
+    lines = overlays.latency(all_)
     size = {"ms": 1e-3, "s": 1, "h": 3600}[lines.bounds[1]]
     for place, each in enumerate(all_):
-        bar = parts[parts.bar == comparison_drawings.short(each)]
+        bar = parts[parts.bar == overlays.short(each)]
         held = 0 if each.served.ideal else each.served.reserve.overhead_bytes
         needed = each.served.plan.device_weights_bytes + each.served.plan.device_cache_bytes + held
         assert bar[bar.part != "free"]["size"].sum() == pytest.approx(needed)
@@ -164,20 +160,20 @@ def test_every_named_frame_and_field_of_a_chart_is_there(which, name, dark):
 
 def test_lines_are_told_apart_by_ink_and_dash_and_their_letter_stands_at_them():
     assert len({str(dash) for dash in comparison_charts.DASHES}) == 4
-    ends = comparison_drawings.latency(differences.shown(FOUR)).frames["ends"]
+    ends = overlays.latency(differences.shown(FOUR)).frames["ends"]
     assert list(ends.label) == ["A", "B", "C", "D (wrong)"]
 
 
 def test_the_cross_is_where_memory_is_full():
     for each in differences.shown(FOUR):
-        full = comparison_drawings.longest(each)
+        full = overlays.longest(each)
         if each.served.ideal and not each.mistake:
             assert plan(each.scenario, context=full).fits
             assert not plan(each.scenario, context=full + 1).fits
         if not each.served.ideal:
             assert serve(plan(each.scenario, context=full)).fits
             assert not serve(plan(each.scenario, context=full * 1.2)).fits
-    assert len(comparison_drawings.latency(differences.shown(LESSON)).frames["full"]) == 2
+    assert len(overlays.latency(differences.shown(LESSON)).frames["full"]) == 2
 
 
 @pytest.mark.parametrize("example", presets.comparisons(), ids=lambda each: each.id)
@@ -193,7 +189,7 @@ def test_little_room_cuts_a_name_but_not_that_it_is_wrong():
     long = "a name of thirty signs, or so"
     right, wrong = (Variant(H100, long, mistake) for mistake in ("", "doubled"))
     all_ = differences.shown(Comparison((Variant(H100), right, wrong)))
-    assert [comparison_drawings.short(each) for each in all_] == [
+    assert [overlays.short(each) for each in all_] == [
         "A",
         "B: a name of thirty s…",
         "C: a name of … (wrong)",

@@ -5,12 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import formulas, presets
-from planner.engine import GIB, CacheLayers, Engine, cells_bytes, reserve
-from planner.measurements import rows
-from planner.memory_accuracy import measured
-from planner.pool_fit import fitted
-from planner.reconcile import CUTTING
+from planner import formulas
+from planner.engines.memory import CacheLayers, Engine, cells_bytes, reserve
+from planner.evidence.measurements import rows
+from planner.evidence.memory import measured
+from planner.inputs import presets
+from planner.logs.reconcile import CUTTING
+from planner.maintain.pool_rule import fitted
+from planner.units import GIB
 
 ENGINES = presets.engines()
 LLAMA_8B = [CacheLayers(layers=32, token_bytes=4096)]

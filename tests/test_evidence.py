@@ -3,29 +3,30 @@
 import numpy as np
 import pytest
 
-from planner import accuracy, evidence, evidence_words, fit, measurements
-from planner.evidence import ALL, IN_SAMPLE, LEFT_OUT, NEVER, QUANTITIES, View
-from planner.evidence_drawings import MOST_BARS, bars, scatter, told
+from planner.evidence import accuracy, measurements, summary, times
+from planner.evidence.accuracy import ALL, IN_SAMPLE, LEFT_OUT, NEVER, QUANTITIES, View
+from planner.evidence.scatter import MOST_BARS, bars, scatter, told
+from planner.maintain import fit
 
-FRAME = evidence.measurements()
+FRAME = accuracy.measurements()
 EVERY = [
     View(quantity, rows=rows, by=by)
     for quantity in QUANTITIES
-    for rows in evidence.choices(quantity)["rows"]
-    for by in evidence.choices(quantity)["by"]
+    for rows in accuracy.choices(quantity)["rows"]
+    for by in accuracy.choices(quantity)["by"]
 ]
 
 
 def test_every_measurement_is_there_once():
     assert set(FRAME["phase"]) == set(QUANTITIES)
     assert FRAME["id"].is_unique
-    assert set(accuracy.measured()["id"]) <= set(FRAME["id"])
+    assert set(times.measured()["id"]) <= set(FRAME["id"])
     assert FRAME["engine_name"].notna().all()
     assert (FRAME[["measured", "predicted"]] > 0).all().all()
 
 
 def test_what_was_fitted_on_is_kept_apart():
-    table = evidence.errors(FRAME, ["phase", "basis"])
+    table = accuracy.errors(FRAME, ["phase", "basis"])
     seen = {(row.phase, row.basis) for row in table.itertuples()}
     assert seen == {
         ("decode", LEFT_OUT),
@@ -51,7 +52,7 @@ def test_what_was_fitted_on_is_kept_apart():
 
 
 def test_the_headlines_are_the_errors_of_the_accuracy_frame():
-    fitted = accuracy.measured().query("fitted")
+    fitted = times.measured().query("fitted")
     for name, query in {
         "Decode, optimised": "phase == 'decode' and optimised",
         "Decode, all": "phase == 'decode'",
@@ -62,22 +63,22 @@ def test_the_headlines_are_the_errors_of_the_accuracy_frame():
         off, ideal_off = (
             (rows[each] / rows["measured_s"] - 1).abs() for each in ("out_of_fold_s", "ideal_s")
         )
-        value, ideal, sentence = evidence_words.headlines()[name]
-        assert value == evidence.percent(off.median())
-        assert ideal == f"ideal {evidence.percent(ideal_off.median())}"
-        assert evidence.percent(off.quantile(0.9)) in sentence
+        value, ideal, sentence = summary.headlines()[name]
+        assert value == accuracy.percent(off.median())
+        assert ideal == f"ideal {accuracy.percent(ideal_off.median())}"
+        assert accuracy.percent(off.quantile(0.9)) in sentence
         assert f"{len(rows)} from {rows['source_name'].nunique()} sources" in sentence
-    assert evidence_words.headlines()["Cache of a token"][0] == "exact"
-    assert evidence_words.headlines()["Decode, optimised"][0] in evidence_words.answer()[0]
+    assert summary.headlines()["Cache of a token"][0] == "exact"
+    assert summary.headlines()["Decode, optimised"][0] in summary.answer()[0]
 
 
 def test_memory_is_as_close_as_is_said():
-    table = evidence.errors(FRAME, ["phase"]).set_index("phase")
+    table = accuracy.errors(FRAME, ["phase"]).set_index("phase")
     assert table.loc["capacity", "p90"] < 0.01
     assert table.loc["token", "p90"] < 0.01
     assert table.loc["pool", "median"] < 0.05
     assert table.loc["pool", "ideal_median"] > 0.4
-    first = evidence.errors(FRAME[FRAME["basis"] == IN_SAMPLE], ["phase"]).set_index("phase")
+    first = accuracy.errors(FRAME[FRAME["basis"] == IN_SAMPLE], ["phase"]).set_index("phase")
     assert first.loc["pool", "ideal_median"] > 0.5
 
 
@@ -106,11 +107,11 @@ def test_shared_constants_predict_a_left_out_source_better_than_own_ones():
     for phase, name in (("decode", "own_decode"), ("serving", "own_load")):
         here = serving & (rows["phase"] == phase)
         median = np.median(np.abs(predicted[here] / rows["measured_s"][here] - 1))
-        assert median == pytest.approx(evidence_words.OWN_CONSTANTS[name], abs=0.005)
+        assert median == pytest.approx(summary.OWN_CONSTANTS[name], abs=0.005)
         ids = rows["id"][here]
         shared = FRAME.set_index("id").loc[ids, "error"].abs().median()
         assert shared < 0.7 * median
-        assert evidence.percent(shared) in evidence_words.about()
+        assert accuracy.percent(shared) in summary.about()
 
 
 @pytest.mark.parametrize(
@@ -126,13 +127,13 @@ def test_shared_constants_predict_a_left_out_source_better_than_own_ones():
     ],
 )
 def test_shares_in_words(share, sign, text):
-    assert evidence.percent(share, sign).replace("\N{NO-BREAK SPACE}", " ") == text
+    assert accuracy.percent(share, sign).replace("\N{NO-BREAK SPACE}", " ") == text
 
 
-@pytest.mark.parametrize("view", EVERY, ids=evidence.encode)
+@pytest.mark.parametrize("view", EVERY, ids=accuracy.encode)
 def test_every_view_can_be_drawn_and_reopened(view):
-    assert evidence.decode(evidence.encode(view)) == (view, ())
-    rows = evidence.selected(view)
+    assert accuracy.decode(accuracy.encode(view)) == (view, ())
+    rows = accuracy.selected(view)
     drawing = scatter(view, rows, "predicted")
     low, high, unit = drawing.bounds
     points = drawing.frames["rows"]
@@ -144,15 +145,15 @@ def test_every_view_can_be_drawn_and_reopened(view):
     assert 1 <= len(groups.frames["rows"]) <= MOST_BARS
     assert groups.frames["table"]["measurements"].sum() <= len(rows)
     assert told(rows, "predicted").count("median error") == rows["basis"].nunique()
-    assert len(evidence.table(rows)) == len(rows)
+    assert len(accuracy.table(rows)) == len(rows)
 
 
 def test_the_band_lies_about_the_diagonal():
     view = View("decode", engine="tensorrt-llm")
-    band = scatter(view, evidence.selected(view), "predicted").frames["band"]
+    band = scatter(view, accuracy.selected(view), "predicted").frames["band"]
     assert (band["least"] <= band["at"]).all()
     assert (band["most"] >= band["at"]).all()
-    assert scatter(view, evidence.selected(view), "ideal").frames["band"].empty
+    assert scatter(view, accuracy.selected(view), "ideal").frames["band"].empty
 
 
 BAD = [
@@ -170,14 +171,14 @@ BAD = [
 
 @pytest.mark.parametrize(("query", "parameter"), BAD, ids=[query for query, _ in BAD])
 def test_a_bad_link_is_named_and_opens(query, parameter):
-    view, notices = evidence.decode(query)
+    view, notices = accuracy.decode(query)
     assert [each.parameter for each in notices] == [parameter]
-    assert evidence.decode(evidence.encode(view)) == (view, ())
+    assert accuracy.decode(accuracy.encode(view)) == (view, ())
 
 
 def test_a_filter_narrows():
     view = View("decode", engine="llama.cpp-cuda", device="rtx-4090")
-    rows = evidence.selected(view)
-    assert 0 < len(rows) < len(evidence.selected(View("decode")))
+    rows = accuracy.selected(view)
+    assert 0 < len(rows) < len(accuracy.selected(View("decode")))
     assert set(rows["engine"]) == {"llama.cpp-cuda"}
     assert View().engine == ALL

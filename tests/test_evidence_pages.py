@@ -7,7 +7,10 @@ import pytest
 from playwright.sync_api import expect
 from streamlit.testing.v1 import AppTest
 
-from planner import charts_accuracy, decode, evidence, evidence_drawings, evidence_words, from_log
+from planner import decode
+from planner.evidence import accuracy, scatter, summary
+from planner.evidence import charts as charts_accuracy
+from planner.logs import from_log
 from tests.browser import ROOT, idle
 from tests.test_evidence import BAD
 from tests.test_page import frames
@@ -28,21 +31,21 @@ def opened(page, query=""):
 def test_accuracy_starts_with_its_headline_errors():
     page = opened("accuracy")
     assert not page.exception
-    assert (page.title[0].value, page.markdown[0].value) == evidence_words.answer()
+    assert (page.title[0].value, page.markdown[0].value) == summary.answer()
     assert {each.label: each.value for each in page.metric} == {
-        name: value for name, (value, _, _) in evidence_words.headlines().items()
+        name: value for name, (value, _, _) in summary.headlines().items()
     }
     points = frames(page, "Predicted over measured")["rows"]
-    assert len(points) == len(evidence.selected(evidence.View()))
-    assert set(points.basis) == {evidence.LEFT_OUT, evidence.NEVER}
+    assert len(points) == len(accuracy.selected(accuracy.View()))
+    assert set(points.basis) == {accuracy.LEFT_OUT, accuracy.NEVER}
 
 
-@pytest.mark.parametrize("quantity", evidence.QUANTITIES)
+@pytest.mark.parametrize("quantity", accuracy.QUANTITIES)
 def test_every_quantity_has_its_page(quantity):
     page = opened("accuracy", f"quantity={quantity}")
     assert not page.exception
     assert not page.text
-    ideal = evidence.selected(evidence.View(quantity))["ideal"].notna().any()
+    ideal = accuracy.selected(accuracy.View(quantity))["ideal"].notna().any()
     assert len(page.get("vega_lite_chart")) == (3 if ideal else 2)
 
 
@@ -50,7 +53,7 @@ def test_filters_narrow_and_fall_back_with_the_quantity():
     page = opened("accuracy")
     page.selectbox(key="view-engine").set_value("mlc").run()
     page.selectbox(key="view-rows").set_value("left-out").run()
-    assert page.session_state.view == evidence.View(engine="mlc", rows="left-out")
+    assert page.session_state.view == accuracy.View(engine="mlc", rows="left-out")
     assert len(frames(page, "Predicted over measured")["rows"]) == 16
     page.session_state["rows-box"] = True
     page.run()
@@ -59,7 +62,7 @@ def test_filters_narrow_and_fall_back_with_the_quantity():
     assert table["source"].str.startswith("https://").all()
     page.selectbox(key="view-quantity").set_value("capacity").run()
     assert not page.exception
-    assert page.session_state.view == evidence.View("capacity")
+    assert page.session_state.view == accuracy.View("capacity")
 
 
 @pytest.mark.parametrize(("query", "parameter"), BAD, ids=[query for query, _ in BAD])
@@ -72,12 +75,12 @@ def test_a_bad_link_of_the_accuracy_page_is_explained(query, parameter):
 
 def test_both_errors_of_the_pools_stand_together():
     page = opened("accuracy", "quantity=pool")
-    rows = evidence.selected(evidence.View("pool"))
+    rows = accuracy.selected(accuracy.View("pool"))
     texts = [each.value for each in page.markdown]
     said = next(text for text in texts if text.startswith("28 source left out: median error"))
     assert "; 28 in sample: median error" in said
-    assert evidence_drawings.aside(rows) in texts
-    assert evidence_words.headlines()["Cache pool"][0] in said
+    assert scatter.aside(rows) in texts
+    assert summary.headlines()["Cache pool"][0] in said
     # One of the two alone needs no word on the other.
     page = opened("accuracy", "quantity=pool&rows=in-sample")
     assert all("twice" not in each.value for each in page.markdown)
@@ -85,7 +88,7 @@ def test_both_errors_of_the_pools_stand_together():
 
 def test_a_view_without_measurements_says_so():
     page = opened("accuracy", "quantity=serving&engine=sglang&device=mi300x&by=device")
-    rows = evidence.selected(page.session_state.view)
+    rows = accuracy.selected(page.session_state.view)
     assert not page.exception
     assert bool(len(rows)) == bool(page.get("vega_lite_chart"))
 
@@ -168,17 +171,17 @@ SCATTER = ".st-key-chart-predicted [data-testid=stHtml] p"
 @pytest.mark.browser
 def test_accuracy_is_filtered_and_its_address_reopens_it(browse):
     page = browse("accuracy?quantity=serving", SCATTER)
-    expect(page.locator("h1")).to_have_text(evidence_words.answer()[0])
+    expect(page.locator("h1")).to_have_text(summary.answer()[0])
     page.locator(".st-key-view-engine").get_by_role("combobox").fill("SGLang")
     page.get_by_role("option", name="SGLang").click()
     page.get_by_role("radio", name="Requests at once").click()
     idle(page, SCATTER)
-    view = evidence.View("serving", engine="sglang", by="batch")
-    assert urlsplit(page.url).query == evidence.encode(view)
+    view = accuracy.View("serving", engine="sglang", by="batch")
+    assert urlsplit(page.url).query == accuracy.encode(view)
     label = page.locator(SCATTER).inner_text()
-    assert f"{len(evidence.selected(view))} source left out" in label
+    assert f"{len(accuracy.selected(view))} source left out" in label
     points = page.locator('.st-key-chart-predicted path[aria-roledescription="point"]')
-    assert points.count() == len(evidence.selected(view))
+    assert points.count() == len(accuracy.selected(view))
     other = browse(f"accuracy?{urlsplit(page.url).query}", SCATTER)
     idle(other, SCATTER)
     assert other.locator(SCATTER).inner_text() == label

@@ -4,12 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import Scenario, decode, encode, from_log, log_names, presets
-from planner.from_log import plan_of
-from planner.logs import read_log
+from planner import Scenario, decode, encode
+from planner.files import PRESETS
+from planner.inputs import presets
+from planner.logs import from_log, identify
+from planner.logs.from_log import plan_of
+from planner.logs.parse import read_log
 
 EXAMPLES = {example.id: example for example in from_log.examples()}
-LOGS = {path.stem: path.read_text("utf-8") for path in presets.FOLDER.glob("logs/*.log")}
+LOGS = {path.stem: path.read_text("utf-8") for path in PRESETS.glob("logs/*.log")}
 
 
 def of_example(id):
@@ -132,16 +135,16 @@ def test_every_log_gives_a_scenario_that_a_link_holds(id):
     ],
 )
 def test_models_are_known_by_their_names(name, preset):
-    assert log_names.model_names().get(log_names.plain(name)) == preset
+    assert identify.model_names().get(identify.plain(name)) == preset
 
 
 def test_every_published_preset_is_known_by_its_own_id():
-    known = log_names.model_names()
+    known = identify.model_names()
     for id in presets.models():
-        assert known[log_names.plain(id)] == id
+        assert known[identify.plain(id)] == id
     for row in presets.rows("model_aliases.csv"):
         assert row["model"] in presets.models()
-        assert known[log_names.plain(row["name"])] == row["model"]
+        assert known[identify.plain(row["name"])] == row["model"]
 
 
 @pytest.mark.parametrize(
@@ -156,7 +159,7 @@ def test_every_published_preset_is_known_by_its_own_id():
 )
 def test_a_device_is_known_by_its_name(line, device):
     text = f"{line}\nllama_kv_cache: size = 3072.00 MiB (131072 cells, 12 layers)\n"
-    assert log_names.device(read_log(text), line, []) == device
+    assert identify.device(read_log(text), line, []) == device
 
 
 def test_of_devices_of_one_name_the_memory_decides():
@@ -180,7 +183,7 @@ def test_formats_of_weights_are_read(dtype, model, format):
     reading = read_log("")
     object.__setattr__(reading, "dtype", dtype)
     object.__setattr__(reading, "model", model)
-    assert log_names.stored(reading, "published") == format
+    assert identify.stored(reading, "published") == format
 
 
 def test_a_text_that_is_no_log_has_no_scenario():
@@ -237,7 +240,7 @@ def test_a_megabyte_of_junk_around_a_log_changes_nothing():
 
 def test_another_model_than_the_log_names_is_said():
     text = EXAMPLES["vllm-kimi-linear"].text
-    own = log_names.model(read_log(text), [])
+    own = identify.model(read_log(text), [])
     named = "cyankiwi/Kimi-Linear-48B-A3B-Instruct-AWQ-4bit"
     said = f"The log names “{named}”; Mistral 7B v0.1 was chosen."
     assert said in plan_of(text, model="mistral-7b-v0.1").notes

@@ -1,6 +1,10 @@
-"""The floors: imports go down only, and each library stays on the floors that may use it."""
+"""The floors: imports go down only, and each library stays where it may be used.
+
+The floors are those of the README's table under “The house”, so that the two cannot differ.
+"""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,18 +12,41 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-FLOORS = ["formulas", "accelerator", "model", "notation", "precision", "parallel", "engine",
-          "latency", "architectures", "config", "hub", "presets", "logs", "reconcile",
-          "measurements", "fit", "calibration", "pool_fit", "link", "settings", "scenario",
-          "plan", "serving", "words", "mistakes", "answer", "worked", "log_names", "from_log",
-          "sweep", "bars", "accuracy", "memory_accuracy", "evidence", "evidence_words",
-          "evidence_drawings", "question", "comparison", "differences", "comparison_drawings",
-          "predict", "lesson", "charts", "charts_accuracy", "lesson_charts", "comparison_charts",
-          "strict", "report", "comparison_report", "commands", "__main__", "painter", "pictures",
-          "report_page", "comparison_page", "preview", "openapi", "api", "pages"]  # fmt: skip
-# The lowest module that may import each library; NumPy and the standard library are free to all.
-FIRST = {"pandas": "sweep", "altair": "charts", "streamlit": "pages", "starlette": "api"}
 FILES = sorted((ROOT / "planner").rglob("*.py"))
+# Where each library may be imported, a path or its beginning; the rest of the planner needs NumPy
+# and the standard library alone. pyarrow is what Streamlit draws from.
+PLACES = {
+    "streamlit": ("pages/",),
+    "pyarrow": ("pages/",),
+    "altair": ("charts/charts.py", "compare/charts.py", "evidence/charts.py", "lesson/charts.py"),
+    "pandas": ("charts/", "compare/", "evidence/", "lesson/", "pages/"),
+    "starlette": ("web/",),
+    "anyio": ("web/",),
+    "vl_convert": ("reports/renderer.py",),
+    "huggingface_hub": ("models/hub.py",),
+}
+
+
+def floors():
+    """Floor by the place it is named for: a folder of planner/ or a file in it."""
+    readme = (ROOT / "README.md").read_text("utf-8")
+    table = readme.partition("## The house")[2].partition("\n## ")[0]
+    found = {}
+    for number, places in re.findall(r"^\| (\d+) \| (.+?) \|", table, re.MULTILINE):
+        for place in re.findall(r"`(.+?)`", places):
+            found[place.removeprefix("planner/").strip("/").removesuffix(".py")] = int(number)
+    return found
+
+
+FLOORS = floors()
+
+
+def inside(path):
+    return path.relative_to(ROOT / "planner")
+
+
+def place(path):
+    return inside(path).parts[0].removesuffix(".py")
 
 
 def imported(path):
@@ -32,38 +59,63 @@ def imported(path):
             yield from (f"{node.module}.{name.name}" for name in node.names)
 
 
-def floor(path):
-    part = path.relative_to(ROOT / "planner").parts[0].removesuffix(".py")
-    return FLOORS.index(part)
+def test_the_readme_names_every_place_once():
+    here = {place(path) for path in FILES if place(path) not in ("__init__", "__pycache__")}
+    assert set(FLOORS) - {"app"} == here
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(inside(path)))
 def test_imports_go_down_only(path):
-    if path.name == "__init__.py":
+    own = place(path)
+    if own == "__init__":
         return
     for name in imported(path):
         parts = name.split(".")
-        if parts[0] == "planner" and len(parts) > 1 and parts[1] in FLOORS:
-            assert FLOORS.index(parts[1]) <= floor(path), f"{path.name} imports {name}"
-        if parts[0] in FIRST:
-            assert floor(path) >= FLOORS.index(FIRST[parts[0]]), f"{path.name} imports {name}"
+        if parts[0] == "planner" and len(parts) > 1 and parts[1] in FLOORS and parts[1] != own:
+            assert FLOORS[parts[1]] < FLOORS[own], f"{inside(path)} imports {name}"
 
 
-def test_altair_and_streamlit_have_one_place_each():
-    using = {
-        library: {path.relative_to(ROOT).parts[1] for path in FILES if library in imported(path)}
-        for library in ("altair", "streamlit")
-    }
-    drawing = {"charts.py", "charts_accuracy.py", "comparison_charts.py", "lesson_charts.py"}
-    assert using == {"altair": drawing, "streamlit": {"pages"}}
+def test_no_folder_has_a_circle():
+    graph = {path: set() for path in FILES}
+    modules = {".".join(inside(path).with_suffix("").parts): path for path in FILES}
+    for path in FILES:
+        for name in imported(path):
+            found = modules.get(name.removeprefix("planner."))
+            if found not in (None, path) and path.name != "__init__.py":
+                graph[path].add(found)
+    while leaves := [path for path, needs in graph.items() if not needs]:
+        for leaf in leaves:
+            del graph[leaf]
+        for needs in graph.values():
+            needs.difference_update(leaves)
+    assert not graph, sorted(map(str, map(inside, graph)))
 
 
-def test_the_planner_is_imported_without_the_libraries_of_the_upper_floors():
-    code = f"import planner, sys; print(*({set(FIRST)} & set(sys.modules)))"
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(inside(path)))
+def test_each_library_has_its_place(path):
+    for name in imported(path):
+        for start in PLACES.get(name.split(".")[0], [""]):
+            if inside(path).as_posix().startswith(start):
+                break
+        else:
+            pytest.fail(f"{inside(path)} imports {name}")
+
+
+def test_what_maintainers_run_is_imported_by_nothing_else():
+    users = [inside(p) for p in FILES if any(n.startswith("planner.maintain") for n in imported(p))]
+    assert {path.parts[0] for path in users} == {"maintain"}
+
+
+@pytest.mark.parametrize(
+    "module", ["planner", "planner.answer", "planner.logs.from_log", "planner.models.config"]
+)
+def test_plans_need_numpy_alone(module):
+    libraries = {name for name in PLACES if name != "vl_convert"}
+    code = f"import {module}, sys; print(*({libraries} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert (done.stdout.strip(), done.stderr) == ("", "")
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(inside(path)))
 def test_files_can_be_read_at_one_sitting(path):
     assert len(path.read_text("utf-8").splitlines()) <= 400

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from planner import hub
-from planner.hub import Fetched, HubError, fetch_config, parse_id
+from planner.models import hub
+from planner.models.hub import Fetched, HubError, fetch_config, parse_id
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 CONFIG = '{"model_type": "llama", "x": Infinity}'
@@ -359,7 +359,7 @@ def test_nothing_is_imported_before_it_is_used_and_nothing_is_written(server, tm
     server.put("org/name", "model.safetensors", b"x" * 10)
     code = (
         "import sys\n"
-        "from planner.hub import fetch_config\n"
+        "from planner.models.hub import fetch_config\n"
         "assert not {'huggingface_hub', 'httpx2'} & set(sys.modules)\n"
         f"print(fetch_config('org/name', endpoint={server.url!r}).weight_bytes)\n"
     )

@@ -1,6 +1,5 @@
 """The calibrated time model: equations, rows of the calibration, errors on published figures."""
 
-import csv
 from functools import cache
 
 import numpy as np
@@ -8,9 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import accuracy, calibration, evidence, fit, formulas, measurements
-from planner.latency import FILE, Timing, timings, vector_rates
-from planner.presets import accelerators
+from planner import formulas
+from planner.engines.timing import Timing, timings, vector_rates
+from planner.evidence import accuracy, measurements, times
+from planner.files import rows as shipped_rows
+from planner.inputs.presets import accelerators
+from planner.maintain import calibrate, fit
 
 WANTED = (
     "ideal vllm-0.20 vllm vllm-0.26 sglang tensorrt-llm lmdeploy llama.cpp-cuda "
@@ -159,16 +161,15 @@ def test_a_constant_is_held_at_its_least():
 
 def test_the_shipped_rows_are_what_the_fit_gives():
     steps, prefills = measurements.steps(), measurements.prefills()
-    rows = calibration.calibrate(steps, prefills, *left_out())
-    with open(FILE, newline="", encoding="utf-8") as file:
-        shipped = [Timing(**_typed(row)) for row in csv.DictReader(file)]
+    rows = calibrate.calibrate(steps, prefills, *left_out())
+    shipped = [Timing(**_typed(row)) for row in shipped_rows("calibration.csv")]
     assert [row.engine for row in rows] == [row.engine for row in shipped]
     for row, on_file in zip(rows, shipped, strict=True):
         for name, value in vars(row).items():
             given_value = getattr(on_file, name)
             expected = pytest.approx(value, rel=2e-3) if isinstance(value, float) else value
             assert given_value == expected, (
-                f"{row.engine}: {name}; run python -m planner.calibration"
+                f"{row.engine}: {name}; run python -m planner.maintain.calibrate"
             )
 
 
@@ -223,8 +224,7 @@ def test_constants_are_physical(engine):
 
 
 def test_devices_agree_with_the_accelerators():
-    with open(measurements.FOLDER / "devices.csv", newline="", encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["accelerator"]]
+    rows = [row for row in measurements.rows("devices.csv") if row["accelerator"]]
     assert len(rows) > 25
     for row in rows:
         device = accelerators()[row["accelerator"]]
@@ -236,7 +236,7 @@ def test_devices_agree_with_the_accelerators():
 
 
 def test_every_measurement_has_a_source():
-    frame = accuracy.measured()
+    frame = times.measured()
     assert frame["source_name"].str.len().min() > 3
     nowhere = frame.loc[~frame["address"].str.startswith("http"), "source_name"].unique()
     assert all("no stable address" in name for name in nowhere)
@@ -257,14 +257,13 @@ TARGETS = {
 
 @cache
 def fitted():
-    frame = evidence.measurements().query("phase != 'pool' and basis == @evidence.LEFT_OUT")
+    frame = accuracy.measurements().query("phase != 'pool' and basis == @accuracy.LEFT_OUT")
     experts = dict(zip(*_models(), strict=True))
     return frame.assign(experts=frame["model"].map(experts))
 
 
 def _models():
-    with open(measurements.FOLDER / "models.csv", newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    rows = measurements.rows("models.csv")
     return [row["id"] for row in rows], [int(row["experts"]) for row in rows]
 
 
@@ -273,7 +272,7 @@ def test_errors_of_left_out_sources(name):
     query, median, p90 = TARGETS[name]
     rows = fitted().query(query)
     assert len(rows) > 40
-    table = evidence.overall(rows)
+    table = accuracy.overall(rows)
     assert table["median"] <= median
     assert table["p90"] <= p90
     assert table["median"] < table["ideal_median"] / 2.5
@@ -283,7 +282,7 @@ def test_errors_of_left_out_sources(name):
 def test_the_public_path_predicts_what_the_fit_does():
     steps, prefills = measurements.steps(), measurements.prefills()
     of_steps, of_prefills = fit.fit(steps, prefills)
-    frame = accuracy.measured().set_index("id")["predicted_s"]
+    frame = times.measured().set_index("id")["predicted_s"]
     by_fit = fit.predict(fit.step_columns(steps), steps["engine"], of_steps)
     assert frame[steps["id"]].to_numpy() == pytest.approx(by_fit, rel=2e-3)
     columns = fit.prefill_columns(prefills, of_steps)
@@ -293,7 +292,7 @@ def test_the_public_path_predicts_what_the_fit_does():
 
 def test_a_fixed_batch_that_no_constant_was_fitted_on():
     # vLLM, Llama-3.1-8B in 16 bit on an H200, 8 requests: 6.51 ms (public benchmark build 9515).
-    row = accuracy.measured().set_index("id").loc["b4"]
+    row = times.measured().set_index("id").loc["b4"]
     assert not row["fitted"]
     assert row["measured_s"] == 6.511e-3
     assert row["predicted_s"] == pytest.approx(6.5e-3, rel=0.15)
@@ -301,9 +300,9 @@ def test_a_fixed_batch_that_no_constant_was_fitted_on():
 
 
 def test_errors_by_group():
-    table = evidence.errors(fitted(), ["phase", "batch"])
+    table = accuracy.errors(fitted(), ["phase", "batch"])
     assert {"decode", "serving", "prefill"} == set(table["phase"])
     assert table["count"].sum() == len(fitted())
-    kept_apart = accuracy.measured().query("not fitted")
+    kept_apart = times.measured().query("not fitted")
     assert set(kept_apart["quality"]) == {"C", "held out"}
     assert (kept_apart["out_of_fold_s"] == kept_apart["predicted_s"]).all()

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from planner.inputs.scenario import Scenario
 from planner.lesson import levers, roofline, streaming
 from planner.lesson.roofline import COMPUTE, DECODE, MEMORY, PREFILL
-from planner.scenario import Scenario
 
 MHA = Scenario(model="lesson-7b-mha", device="lesson", concurrency=1)
 GQA = Scenario(model="lesson-7b-gqa", device="lesson", concurrency=1)

@@ -5,11 +5,12 @@ import re
 
 import pytest
 
-from planner import charts, lesson_charts
+from planner.charts import charts
+from planner.inputs.question import Mark
+from planner.lesson import charts as lesson_charts
 from planner.lesson import roofline, words
 from planner.lesson.states import PAGES, start
 from planner.lesson.view import count, scientific
-from planner.question import Mark
 from tests.test_lesson_states import VIEWS
 
 

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from planner.inputs.scenario import Scenario
 from planner.lesson import allocation, levers, questions, streaming, words
-from planner.scenario import Scenario
 
 KINDS = (words.pages, words.sources, words.glossary, words.misconceptions, words.takeaways)
 LEARN = [page for page in words.pages() if page != "check"]

@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import presets
-from planner.engine import CacheLayers
-from planner.logs import MOST, TABLE, LogReading, read_log
-from planner.reconcile import reconcile
+from planner.engines.memory import CacheLayers
+from planner.files import PRESETS
+from planner.inputs import presets
+from planner.logs.parse import MOST, TABLE, LogReading, read_log
+from planner.logs.reconcile import reconcile
 
-LOGS = {path.stem: path.read_text("utf-8") for path in presets.FOLDER.glob("logs/*.log")}
+LOGS = {path.stem: path.read_text("utf-8") for path in PRESETS.glob("logs/*.log")}
 ENGINES = presets.engines()
 
 SAID = {

@@ -10,16 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from planner import Scenario, __version__, comparison_report, plan, presets
+from planner import Scenario, __version__, plan
 from planner.__main__ import main
+from planner.inputs import presets
+from planner.inputs.strict import read_json, read_link
+from planner.reports import comparison_report
 from planner.serving import serve
-from planner.strict import read_json, read_link
 from tests.browser import ROOT
 from tests.test_comparison import BAD_LINKS as BAD_COMPARISONS
 from tests.test_comparison import LESSON, LESSON_LINK
 from tests.test_scenario import BAD_LINKS
 
-CONFIG = ROOT / "tests" / "data" / "configs"
+CONFIG = ROOT / "planner" / "maintain" / "configs"
 LOG = ROOT / "presets" / "logs"
 
 
@@ -187,12 +189,12 @@ def test_what_is_written_to_a_file_is_utf_8_whatever_the_system_s_own(form):
 
 
 def test_json_is_read_as_strictly():
-    assert read_json('{"context": 4096}').scenario == read_link("context=4096").scenario
+    assert read_json('{"context": 4096}').found == read_link("context=4096").found
     for text in ("[]", "3", "{", '{"context": NaN}', '{"context": true}', "[" * 100_000,
                  '{"context": 4096, "context": 8192}', '{"context": [4096]}', "\ud800",
                  '{"memory": 1e999}', '{"context": 4096.5}', b"\xff"):  # fmt: skip
         read = read_json(text)
-        assert read.scenario is None, text
+        assert read.found is None, text
         assert all(read.lines()), text
     assert read_link("a=" + "x" * 20_000).problems
     assert read_link("&".join(["context=4096"] * 200)).problems

@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import Scenario, mistakes, plan, presets, words
+from planner import Scenario, describe, plan
+from planner.compare import mistakes
+from planner.inputs import presets
 from planner.serving import serve
 from tests.test_plan import scenarios
 
@@ -50,7 +52,7 @@ def test_a_mistake_is_off_by_what_the_field_has_seen(row):
     name, scenario, factor, tolerance = row
     found = mistakes.effect(scenario, name)
     assert found.factor == pytest.approx(factor, rel=tolerance)
-    assert words.factor(found.factor) in found.sentence
+    assert describe.factor(found.factor) in found.sentence
 
 
 @pytest.mark.parametrize("row", NONE, ids=case)

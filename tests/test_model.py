@@ -1,10 +1,6 @@
 """Models of every kind of attention: their cache, their parameters, and their word in a link."""
 
-import csv
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
@@ -12,18 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import Scenario, decode, encode, formulas, measurements, memory_accuracy, plan, presets
-from planner.model import LIMITS, LayerGroup, Model
-from planner.notation import MAX_TEXT, PREFIX, model_from_text, model_to_text
+from planner import Scenario, decode, encode, formulas, plan
+from planner.evidence import measurements
+from planner.evidence import memory as memory_accuracy
+from planner.files import PRESETS
+from planner.inputs import presets
+from planner.maintain import models as maker
+from planner.models.model import LIMITS, LayerGroup, Model
+from planner.models.notation import MAX_TEXT, PREFIX, model_from_text, model_to_text
 
-ROOT = Path(__file__).resolve().parent.parent
-DATA = ROOT / "tests" / "data"
 GIB = 2**30
-
-
-def rows(name):
-    with open(DATA / name, newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 def cache_bytes(model, tokens):
@@ -171,18 +165,15 @@ def test_at_least_sixty_presets_each_with_a_source():
         seen[shape] = model.id
 
 
-@pytest.mark.parametrize("row", rows("variants.csv"), ids=lambda row: row["preset_id"])
+@pytest.mark.parametrize("row", maker.rows("variants.csv"), ids=lambda row: row["preset_id"])
 def test_variants_have_the_published_total(row):
     model = presets.model(row["preset_id"])
     assert model.parameters == pytest.approx(int(row["published_parameters"]), rel=1e-6)
 
 
 def test_the_committed_presets_are_what_the_script_writes():
-    sys.path.insert(0, str(ROOT / "presets"))
-    import make_models
-
-    assert (ROOT / "presets" / "models.csv").read_text(encoding="utf-8") == make_models.table()
-    assert (DATA / "outcomes.csv").read_text(encoding="utf-8") == make_models.outcomes()
+    assert (PRESETS / "models.csv").read_text(encoding="utf-8") == maker.table()
+    assert (maker.HERE / "outcomes.csv").read_text(encoding="utf-8") == maker.outcomes()
 
 
 # --- the notation -------------------------------------------------------------------------------
@@ -308,11 +299,3 @@ def test_an_impossible_model_is_refused(change):
     sound = presets.model("lesson-7b-gqa")
     with pytest.raises(ValueError):  # noqa: PT011 - what it says is tested with the notation
         replace(sound, **change)
-
-
-def test_the_lower_floors_need_no_pandas_and_no_streamlit():
-    code = (
-        "import sys, planner.config; "
-        "sys.exit(any(name in sys.modules for name in ('pandas', 'streamlit', 'altair')))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, settings
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 from starlette.applications import Starlette
 
-from planner import api
+from planner.web import api
 
 described = schemathesis.openapi.from_asgi("/api/schema", Starlette(routes=api.routes()))
 # Limits between parameters (heads that must divide) are answered with 400 for values that are
@@ -23,8 +23,8 @@ def test_the_description_holds(case):
 @pytest.fixture
 def undrawn(monkeypatch):
     """Pictures by name only: what is in them is tested elsewhere, and each takes its time."""
-    monkeypatch.setattr(api.pictures, "svg", lambda spec, comment: "<svg/>")
-    monkeypatch.setattr(api.pictures, "png", lambda spec, comment: b"PNG")
+    monkeypatch.setattr(api.images, "svg", lambda spec, comment: "<svg/>")
+    monkeypatch.setattr(api.images, "png", lambda spec, comment: b"PNG")
 
 
 @pytest.mark.usefixtures("undrawn")

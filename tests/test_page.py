@@ -7,8 +7,10 @@ import pyarrow as pa
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from planner import Scenario, answer, commands, encode, plan, presets, words
-from planner.parallel import Layout
+from planner import Scenario, answer, describe, encode, plan
+from planner.hardware.parallel import Layout
+from planner.inputs import presets
+from planner.reports import commands
 from planner.serving import serve
 from tests.browser import ROOT
 from tests.test_scenario import BAD_LINKS
@@ -67,10 +69,10 @@ def test_an_example_shows_its_plan(example):
     assert not page.exception
     assert (page.title[0].value, page.markdown[0].value) == answer.verdict(result)
     point = frames(page, "Time per token")["point"]
-    assert point.label[0] == words.duration(result.decode_step_s)
+    assert point.label[0] == describe.duration(result.decode_step_s)
     assert point.context[0] == result.context_tokens
     parts = frames(page, "Memory at this load")["rows"]
-    assert any(words.data(result.memory_needed_bytes) in each for each in parts.sentence)
+    assert any(describe.data(result.memory_needed_bytes) in each for each in parts.sentence)
 
 
 @pytest.mark.parametrize(

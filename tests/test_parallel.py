@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner import formulas
-from planner.model import LayerGroup
-from planner.parallel import (
+from planner.hardware.parallel import (
     ONE_DEVICE,
     DeviceMemory,
     Layout,
@@ -26,7 +25,8 @@ from planner.parallel import (
     state_share,
     step_read_bytes,
 )
-from planner.precision import Weights
+from planner.models.model import LayerGroup
+from planner.models.precision import Weights
 
 
 @dataclass(frozen=True)

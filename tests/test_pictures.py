@@ -8,9 +8,10 @@ import zipfile
 
 import pytest
 
-from planner import Scenario, __version__, comparison_page, encode, painter, pictures, report_page
-from planner.comparison import Comparison, Variant
-from planner.differences import shown
+from planner import Scenario, __version__, encode
+from planner.compare.comparison import Comparison, Variant
+from planner.compare.differences import shown
+from planner.reports import comparison_html, images, plan_html, renderer
 from tests.test_differences import FOUR
 from tests.test_report import NAMES, named
 
@@ -24,9 +25,9 @@ def text_of(svg):
 @pytest.mark.parametrize("engine", ["ideal", "vllm"])
 def test_every_chart_has_title_inputs_link_and_version(engine):
     scenario = Scenario(engine=engine)
-    _, drawings, origin = report_page.pictured(scenario, APP)
+    _, drawings, origin = plan_html.pictured(scenario, APP)
     for title, (chart, drawing) in drawings.items():
-        svg = pictures.svg(pictures.framed(title, chart, drawing, origin))
+        svg = images.svg(images.framed(title, chart, drawing, origin))
         drawn = text_of(svg)
         assert title in drawn
         assert "Lesson 7B, GQA · 16 requests × 8,192 tokens" in drawn
@@ -37,24 +38,24 @@ def test_every_chart_has_title_inputs_link_and_version(engine):
 
 
 def test_a_link_too_long_to_be_read_is_in_the_file_all_the_same():
-    _, drawings, _ = report_page.pictured(Scenario(), APP)
-    origin = pictures.Origin("inputs", APP + "?" + "x" * 2000)
+    _, drawings, _ = plan_html.pictured(Scenario(), APP)
+    origin = images.Origin("inputs", APP + "?" + "x" * 2000)
     title, drawn = next(iter(drawings.items()))
-    spec = pictures.framed(title, *drawn, origin)
-    svg = pictures.svg(spec, origin.signed)
+    spec = images.framed(title, *drawn, origin)
+    svg = images.svg(spec, origin.signed)
     assert "xxx" not in text_of(svg)
     assert __version__ in text_of(svg)
     assert f"<desc>{origin.signed}</desc>" in svg
-    png = pictures.png(spec, origin.signed)
+    png = images.png(spec, origin.signed)
     assert png.startswith(b"\x89PNG\r\n\x1a\n")
     assert b"tEXtComment\0" + origin.link.encode() in png
 
 
 @pytest.mark.parametrize("subject", [Scenario(), Scenario(engine="sglang"), FOUR])
 def test_a_card_shows_the_verdict_and_two_charts(subject):
-    page = report_page if isinstance(subject, Scenario) else comparison_page
+    page = plan_html if isinstance(subject, Scenario) else comparison_html
     title, drawings, origin = page.pictured(subject, APP)
-    svg = pictures.svg(pictures.card(title, drawings, origin))
+    svg = images.svg(images.card(title, drawings, origin))
     drawn = text_of(svg)
     assert title in drawn
     assert all(name in drawn for name in list(drawings)[:2])
@@ -64,8 +65,8 @@ def test_a_card_shows_the_verdict_and_two_charts(subject):
 
 def test_all_charts_in_one_file():
     scenario = Scenario(model=named(NAMES[-1]), engine="vllm")
-    _, drawings, origin = report_page.pictured(scenario, APP)
-    with zipfile.ZipFile(io.BytesIO(pictures.archive(drawings, origin))) as archive:
+    _, drawings, origin = plan_html.pictured(scenario, APP)
+    with zipfile.ZipFile(io.BytesIO(images.archive(drawings, origin))) as archive:
         names = archive.namelist()
         said = archive.read("link.txt").decode()
         assert f"{APP}?{encode(scenario)}" in said
@@ -80,31 +81,31 @@ def test_all_charts_in_one_file():
 def test_a_long_name_is_cut_between_signs_and_never_that_it_is_wrong():
     for name in ("W" * 30, "🔥" * 30):
         evil = Variant(Scenario(), name, "no-gqa")
-        for drawing in comparison_page.drawings(shown(Comparison((evil,)))).values():
-            drawn = text_of(pictures.svg(pictures.specification(*drawing)))
+        for drawing in comparison_html.drawings(shown(Comparison((evil,)))).values():
+            drawn = text_of(images.svg(images.specification(*drawing)))
             assert "A" in drawn
             assert "(wrong)" in drawn
 
 
 def test_words_lie_on_their_halo():
-    for drawing in comparison_page.drawings(shown(FOUR)).values():
-        svg = pictures.svg(pictures.specification(*drawing))
+    for drawing in comparison_html.drawings(shown(FOUR)).values():
+        svg = images.svg(images.specification(*drawing))
         sizes = re.findall(r'<text [^>]*font-size="(\d+)px"[^>]*>D \(wrong\)<', svg)
         assert len(set(sizes)) <= 1
 
 
 def test_names_of_many_devices_do_not_lie_on_each_other():
     own = Scenario("deepseek-v3", device="h100-sxm", tp=8, dp=8, ep=64)
-    chart = report_page.pictured(own, APP)[1]["Memory on each device"]
-    svg = pictures.svg(pictures.specification(*chart))
+    chart = plan_html.pictured(own, APP)[1]["Memory on each device"]
+    svg = images.svg(images.specification(*chart))
     seen = [each for each in re.findall(r"<text[^>]*>device", svg) if 'opacity="0"' not in each]
     assert 8 <= len(seen) <= 24
 
 
 def test_other_work_goes_on_while_a_picture_is_drawn():
-    title, drawings, origin = report_page.pictured(Scenario(), APP)
-    spec, beats = pictures.card(title, drawings, origin), []
-    pictures.png(spec)
+    title, drawings, origin = plan_html.pictured(Scenario(), APP)
+    spec, beats = images.card(title, drawings, origin), []
+    images.png(spec)
     done = threading.Event()
 
     def beat():
@@ -114,7 +115,7 @@ def test_other_work_goes_on_while_a_picture_is_drawn():
     beside = threading.Thread(target=beat)
     beside.start()
     start = time.monotonic()
-    pictures.png(spec)
+    images.png(spec)
     took = time.monotonic() - start
     done.set()
     beside.join()
@@ -123,11 +124,11 @@ def test_other_work_goes_on_while_a_picture_is_drawn():
 
 
 def test_what_cannot_be_drawn_or_ends_spoils_no_other_picture():
-    _, drawings, _ = report_page.pictured(Scenario(), APP)
-    spec = pictures.specification(*next(iter(drawings.values())))
+    _, drawings, _ = plan_html.pictured(Scenario(), APP)
+    spec = images.specification(*next(iter(drawings.values())))
     with pytest.raises(ValueError, match="conversion failed"):
-        pictures.svg({"mark": 3})
-    assert pictures.svg(spec).startswith("<svg")
-    painter._processes[-1].kill()
-    painter._processes[-1].wait()
-    assert pictures.svg(spec).startswith("<svg")
+        images.svg({"mark": 3})
+    assert images.svg(spec).startswith("<svg")
+    renderer._processes[-1].kill()
+    renderer._processes[-1].wait()
+    assert images.svg(spec).startswith("<svg")

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import Plan, Scenario, plan, presets, words, worked
-from planner.parallel import ONE_DEVICE, layouts
-from planner.scenario import NUMBERS
+from planner import Plan, Scenario, describe, plan
+from planner.hardware.parallel import ONE_DEVICE, layouts
+from planner.inputs import presets
+from planner.inputs.scenario import NUMBERS
+from planner.reports import arithmetic
 
 # The lesson: model, requests, context -> cache in GB, time per token in ms, and digits shown.
 LESSON = [
@@ -61,14 +63,14 @@ def scenarios(draw):
 def test_lesson(model, concurrency, context, cache_gb, step_ms):
     result = plan(Scenario(model=model, concurrency=concurrency, context=context))
     assert result.weights_bytes == 14e9
-    assert words.data(result.cache_bytes) in (f"{cache_gb:.3g} GB", f"{1e3 * cache_gb:.0f} MB")
-    assert words.duration(result.decode_step_s) == f"{step_ms} ms"
+    assert describe.data(result.cache_bytes) in (f"{cache_gb:.3g} GB", f"{1e3 * cache_gb:.0f} MB")
+    assert describe.duration(result.decode_step_s) == f"{step_ms} ms"
 
 
 def test_lesson_rates():
     for context, rate in ((1000, 68.9), (8192, 54.7), (32_000, 32.5)):
         result = plan(Scenario(model="lesson-7b-mha", concurrency=1, context=context))
-        assert words.rate(result.tokens_per_s_per_request) == f"{rate} tokens/s"
+        assert describe.rate(result.tokens_per_s_per_request) == f"{rate} tokens/s"
 
 
 @given(scenarios(), st.sampled_from(["concurrency", "context", "memory", "bandwidth", "peak"]))
@@ -137,7 +139,7 @@ def printed(result):
 def test_printed_arithmetic_gives_the_printed_result(scenario):
     result = plan(scenario)
     titles = set()
-    for each in worked.arithmetic(result):
+    for each in arithmetic.arithmetic(result):
         typed = calculator(each.numbers)
         assert typed == pytest.approx(each.value, rel=1e-9), each
         assert typed == pytest.approx(printed(each.result), rel=5.001e-3), each
@@ -146,7 +148,7 @@ def test_printed_arithmetic_gives_the_printed_result(scenario):
 
 
 def test_arithmetic_reads_as_the_lesson_does():
-    lines = {each.title: each for each in worked.arithmetic(plan(Scenario()))}
+    lines = {each.title: each for each in arithmetic.arithmetic(plan(Scenario()))}
     token = lines["Cache for one token"]
     assert token.numbers == "2 × 32 layers × 8 heads × 128 × 2 bytes"
     assert token.result == "131,072 bytes"

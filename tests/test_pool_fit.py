@@ -2,25 +2,27 @@
 
 import pytest
 
-from planner import evidence, pool_fit, presets
-from planner.evidence import IN_SAMPLE, LEFT_OUT, NEVER
-from planner.evidence_drawings import aside
-from planner.measurements import rows
+from planner.evidence import accuracy
+from planner.evidence.accuracy import IN_SAMPLE, LEFT_OUT, NEVER
+from planner.evidence.measurements import rows
+from planner.evidence.scatter import aside
+from planner.inputs import presets
+from planner.maintain import pool_rule
 
-POOLS = evidence.measurements().query("phase == 'pool'")
+POOLS = accuracy.measurements().query("phase == 'pool'")
 
 
 @pytest.mark.parametrize("engine", ["vllm-0.20", "vllm", "vllm-0.26"])
 def test_the_shipped_figures_are_what_the_rule_gives(engine):
     shipped = presets.engines()[engine]
-    for name, value in pool_fit.figures()[engine].items():
+    for name, value in pool_rule.figures()[engine].items():
         assert getattr(shipped, name) == value, name
         assert shipped.figures[name].kind == "calibrated"
         assert shipped.figures[name].low <= value <= shipped.figures[name].high
 
 
 def test_every_calibrated_figure_of_vllm_comes_from_the_rule():
-    for engine, figures in pool_fit.figures().items():
+    for engine, figures in pool_rule.figures().items():
         marked = {
             name
             for name, figure in presets.engines()[engine].figures.items()
@@ -32,7 +34,7 @@ def test_every_calibrated_figure_of_vllm_comes_from_the_rule():
 def test_a_peak_and_its_pool_are_of_one_log():
     pools = {row["log"]: row for row in rows("pools.csv")}
     assert len(pools) == len(rows("pools.csv")) == 47
-    assert len(pool_fit.fitted()) == 28
+    assert len(pool_rule.fitted()) == 28
     for peak in rows("activation_peaks.csv"):
         for name in ("source", "engine", "width", "vocabulary", "batched_tokens"):
             assert peak[name] == pools[peak["log"]][name], (peak["log"], name)
@@ -40,18 +42,18 @@ def test_a_peak_and_its_pool_are_of_one_log():
 
 def test_a_source_that_is_left_out_has_no_say():
     """With the rows of a source gone from the files the rule gives what it gives without it."""
-    peaks, pools = pool_fit.peaks(), pool_fit.fitted()
+    peaks, pools = pool_rule.peaks(), pool_rule.fitted()
     name = "github.com/unslothai/notebooks"
     others = [row for row in peaks if "unslothai" not in row["source"]]
     assert len(others) == len(peaks) - 7
-    per_width, per_logit = pool_fit.activation(others)
-    found = pool_fit.figures(name)["vllm-0.20"]
-    assert found["activation_per_width"] == pool_fit.rounded(per_width, 4) != 24
-    assert found["logit_bytes"] == pool_fit.rounded(per_logit, 4) != 20
+    per_width, per_logit = pool_rule.activation(others)
+    found = pool_rule.figures(name)["vllm-0.20"]
+    assert found["activation_per_width"] == pool_rule.rounded(per_width, 4) != 24
+    assert found["logit_bytes"] == pool_rule.rounded(per_logit, 4) != 20
     # Of versions whose only log is left out nothing is left but the older version's figures.
     only = next(row for row in pools if row["engine"] != "vllm-0.20")
-    found = pool_fit.figures(pool_fit.source(only))
-    for newer in pool_fit.NEWER:
+    found = pool_rule.figures(pool_rule.source(only))
+    for newer in pool_rule.NEWER:
         assert found[newer]["graphs_gib"] == found["vllm-0.20"]["graphs_gib"]
 
 
@@ -63,19 +65,19 @@ def test_the_activation_fit_finds_the_constants_that_made_its_rows():
             [float(row[name]) for name in ("batched_tokens", "width", "logit_rows", "vocabulary")]
         ]
     ]
-    assert pool_fit.activation(made) == pytest.approx([30, 8], rel=1e-4)
+    assert pool_rule.activation(made) == pytest.approx([30, 8], rel=1e-4)
 
 
 @pytest.mark.parametrize(
     ("value", "step", "nearest"), [(25.83, 4, 24), (0.45, 0.1, 0.5), (0.06, 0.1, 0.1), (0, 4, 0)]
 )
 def test_rounding_is_half_up(value, step, nearest):
-    assert pool_fit.rounded(value, step) == nearest
+    assert pool_rule.rounded(value, step) == nearest
 
 
 def test_pools_are_as_far_off_as_is_said():
     """The README: 2.7 % and 14 % left out, 1.6 % and 11 % in sample, 3.1 % and 5 % of new logs."""
-    table = evidence.errors(POOLS, ["basis"]).set_index("basis")
+    table = accuracy.errors(POOLS, ["basis"]).set_index("basis")
     assert table.loc[LEFT_OUT, "median"] == pytest.approx(0.027, abs=0.0005)
     assert table.loc[LEFT_OUT, "p90"] == pytest.approx(0.14, abs=0.005)
     assert table.loc[IN_SAMPLE, "median"] == pytest.approx(0.016, abs=0.0005)

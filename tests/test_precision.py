@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import presets
-from planner.precision import weight_bytes
+from planner.inputs import presets
+from planner.models.precision import weight_bytes
 
 WEIGHTS = presets.weight_formats()
 CACHE = presets.cache_formats()

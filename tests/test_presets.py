@@ -5,9 +5,11 @@ import re
 
 import pytest
 
-from planner import decode, presets
-from planner.accelerator import MEMORY_FROM
-from planner.scenario import NUMBERS, device_numbers
+from planner import decode
+from planner.files import PRESETS
+from planner.hardware.accelerator import MEMORY_FROM
+from planner.inputs import presets
+from planner.inputs.scenario import NUMBERS, device_numbers
 
 DEVICES = list(presets.accelerators().values())
 MODELS = list(presets.models().values())
@@ -17,7 +19,7 @@ MODELS = list(presets.models().values())
     "name", ["models.csv", "accelerators.csv", "scenarios.csv", "comparisons.csv"]
 )
 def test_ids_are_short_stable_and_named_once(name):
-    rows = list(csv.DictReader((presets.FOLDER / name).read_text("utf-8").splitlines()))
+    rows = list(csv.DictReader((PRESETS / name).read_text("utf-8").splitlines()))
     ids = [row["id"] for row in rows]
     assert len(ids) == len(set(ids))
     assert all(re.fullmatch(r"[a-z0-9][a-z0-9.-]{1,39}", each) for each in ids)

@@ -13,10 +13,11 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from planner import answer, encode, plan, preview
-from planner.comparison import encode as encode_comparison
+from planner import answer, encode, plan
+from planner.compare.comparison import encode as encode_comparison
 from planner.lesson import words
 from planner.serving import serve
+from planner.web import preview
 from tests.test_comparison import LESSON
 from tests.test_comparison import comparisons as some_comparisons
 from tests.test_plan import scenarios

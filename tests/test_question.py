@@ -4,8 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import Scenario, answer, plan, predict, question
-from planner.question import FITS, NOT, SAY_LENGTH, Figure, Question
+from planner import Scenario, answer, plan
+from planner.inputs import question
+from planner.inputs.question import FITS, NOT, SAY_LENGTH, Figure, Question
+from planner.lesson import plan_questions
 from planner.serving import serve
 
 STEP = Figure("step", "Time per token", "31.2 ms", value=31.2, unit="ms", also=("total",))
@@ -95,7 +97,7 @@ def test_split_leaves_a_page_its_own():
 
 def test_every_headline_figure_of_a_plan_can_be_asked_for():
     result = serve(plan(Scenario()))
-    figures = predict.figures(result)
+    figures = plan_questions.figures(result)
     assert [each.label for each in figures[1:]] == [each.name for each in answer.figures(result)]
     assert all(each.askable for each in figures)
     by_id = {each.id: each for each in figures}
@@ -106,16 +108,16 @@ def test_every_headline_figure_of_a_plan_can_be_asked_for():
     for each in figures[1:]:  # the unit of a guess is the unit on screen
         assert float(each.text.split()[0]) == pytest.approx(each.value, rel=5e-3)
         assert each.text.partition(" ")[2] == each.unit
-    assert {name for gives in predict.GIVES.values() for name in gives} <= set(by_id)
+    assert {name for gives in plan_questions.GIVES.values() for name in gives} <= set(by_id)
 
 
 def test_guesses_stand_on_the_plan_s_charts():
     result = serve(plan(Scenario()))
     guesses = {"cache": 20.0, "step": 250.0}
-    (cache,) = predict.marks(result, "memory", guesses, 100, "GB")
+    (cache,) = plan_questions.marks(result, "memory", guesses, 100, "GB")
     assert cache == question.Mark(34, "your guess: 20")  # after 14 GB of weights
-    (step,) = predict.marks(result, "latency", guesses, 200, "ms")
+    (step,) = plan_questions.marks(result, "latency", guesses, 200, "ms")
     assert (step.at, step.label) == (200, "your guess: 250 (off the axis)")
-    (step,) = predict.marks(result, "latency", guesses, 10, "s")
+    (step,) = plan_questions.marks(result, "latency", guesses, 10, "s")
     assert step.at == pytest.approx(0.25)
-    assert predict.marks(result, "fit", guesses) == ()
+    assert plan_questions.marks(result, "fit", guesses) == ()

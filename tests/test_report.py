@@ -9,7 +9,9 @@ import re
 import pytest
 from hypothesis import given
 
-from planner import Scenario, __version__, answer, encode, plan, presets, report, words
+from planner import Scenario, __version__, answer, describe, encode, plan
+from planner.inputs import presets
+from planner.reports import plan_report
 from planner.serving import engine_band, longest_context, most_requests, reserve, serve
 from tests.test_plan import scenarios
 
@@ -40,7 +42,7 @@ def calibrated(name, end=""):
 
 
 def test_the_lesson_in_json():
-    found = report.as_dict(served())
+    found = plan_report.as_dict(served())
     assert found["fits"] is True
     assert found["weights_bytes"] == 14 * 10**9
     assert found["cache_bytes_per_token"] == 131_072
@@ -54,7 +56,7 @@ def test_the_lesson_in_json():
 @given(scenarios())
 def test_a_report_has_the_plans_numbers(scenario):
     own = serve(plan(scenario))
-    found = report.as_dict(own)
+    found = plan_report.as_dict(own)
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert found["link"] == encode(scenario)
     for name in PROMISED[1:]:
@@ -64,9 +66,9 @@ def test_a_report_has_the_plans_numbers(scenario):
     for name in TIMES:
         ends = [found[calibrated(name, end)] for end in ("_low", "", "_high")]
         assert ends == ([None] * 3 if own.ideal else sorted(ends)), name
-    assert found.keys() == report.as_dict(served()).keys()
-    table = {row["key"]: row for row in csv.DictReader(io.StringIO(report.as_csv(own)))}
-    for each in report.numbers(own):
+    assert found.keys() == plan_report.as_dict(served()).keys()
+    table = {row["key"]: row for row in csv.DictReader(io.StringIO(plan_report.as_csv(own)))}
+    for each in plan_report.numbers(own):
         written = table[each.key]["value"]
         assert written == "" if each.value is None else float(written) == each.value
         assert table[each.key]["kind"]
@@ -92,20 +94,20 @@ def test_the_longest_context_of_an_engine_is_the_last_that_fits(engine, model):
 def test_a_name_from_outside_stays_a_text(name):
     own = served(model=named(name))
     assert own.plan.model.name == name
-    for row in csv.reader(io.StringIO(report.as_csv(own))):
+    for row in csv.reader(io.StringIO(plan_report.as_csv(own))):
         for each in row:
             assert not each.startswith(("=", "+", "@", "|", "%", "＝")), each
             assert re.fullmatch(r"-[\d.e+]+", each) or not each.startswith("-"), each
-    written = report.as_markdown(own)
+    written = plan_report.as_markdown(own)
     line = next(line for line in written.splitlines() if "16 requests × " in line)
-    assert line.startswith(words.as_text(name))
+    assert line.startswith(describe.as_text(name))
     assert "<" not in line.replace("\\<", "")
-    assert report.as_dict(own)["model_name"] == name
+    assert plan_report.as_dict(own)["model_name"] == name
 
 
 def test_markdown_carries_link_version_verdict_and_arithmetic():
     own = served(engine="vllm")
-    written = report.as_markdown(own, "http://localhost:8501/")
+    written = plan_report.as_markdown(own, "http://localhost:8501/")
     assert f"http://localhost:8501/?{encode(own.plan.scenario)}" in written
     assert __version__ in written
     assert "# Fits: vLLM 0.20 to 0.25 holds up to 54 requests" in written
@@ -114,11 +116,11 @@ def test_markdown_carries_link_version_verdict_and_arithmetic():
 
 def test_every_number_is_there_with_its_source():
     own = served(engine="sglang", device="h100-sxm")
-    found = report.with_sources(own)
+    found = plan_report.with_sources(own)
     assert json.loads(json.dumps(found, allow_nan=False)) == found
-    assert {key: found[key] for key in report.as_dict(own)} == report.as_dict(own)
+    assert {key: found[key] for key in plan_report.as_dict(own)} == plan_report.as_dict(own)
     listed = {each["key"]: each for each in found["numbers"]}
-    assert listed.keys() == {each.key for each in report.numbers(own)}
+    assert listed.keys() == {each.key for each in plan_report.numbers(own)}
     for key, each in listed.items():
         assert each["value"] == found[key]
         assert each["unit"]
@@ -134,7 +136,7 @@ def test_every_number_is_there_with_its_source():
 )
 def test_weights_are_of_the_kind_that_the_page_says(model, kind):
     own = served(model=model, device="h100-sxm")
-    kinds = {each.key: each.kind for each in report.numbers(own)}
+    kinds = {each.key: each.kind for each in plan_report.numbers(own)}
     assert answer.figures(own)[0].kind == kind
     assert kinds["weights_bytes"] == kinds["device_weights_bytes"] == kind
     assert kinds["cache_bytes"] == "computed"
@@ -144,4 +146,4 @@ def test_weights_are_of_the_kind_that_the_page_says(model, kind):
 def test_sparse_attention_is_said_to_be_charged_in_full(model, sparse):
     own = served(model=model, tp=8, device="h200-sxm")
     assert ("attention is **sparse**" in answer.left_out(own)) == sparse
-    assert ("attention is **sparse**" in report.as_markdown(own)) == sparse
+    assert ("attention is **sparse**" in plan_report.as_markdown(own)) == sparse

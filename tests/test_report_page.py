@@ -6,7 +6,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from planner import Scenario, __version__, encode, pictures, plan, report_page
+from planner import Scenario, __version__, encode, plan
+from planner.reports import images, plan_html
 from planner.serving import serve
 from tests.browser import ROOT
 from tests.test_report import NAMES, named, served
@@ -33,9 +34,9 @@ class Seen(HTMLParser):
 @pytest.mark.parametrize("engine", PICTURES)
 def test_a_page_loads_nothing_and_holds_its_charts_link_and_version(engine):
     own = served(engine=engine)
-    page = report_page.as_html(own, "http://localhost:8501/")
+    page = plan_html.as_html(own, "http://localhost:8501/")
     seen = Seen(page)
-    assert seen.tags.count("img") == PICTURES[engine] == len(report_page.drawings(own))
+    assert seen.tags.count("img") == PICTURES[engine] == len(plan_html.drawings(own))
     assert all(each.startswith("data:image/svg+xml;base64,") for each in seen.loads)
     assert not {"script", "link", "iframe", "object"} & set(seen.tags)
     assert f"http://localhost:8501/?{encode(own.plan.scenario)}" in seen.text
@@ -47,13 +48,13 @@ def test_a_page_loads_nothing_and_holds_its_charts_link_and_version(engine):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_from_outside_is_text_on_the_page_and_in_its_charts(name):
     own = served(model=named(name))
-    page = report_page.as_html(own, "javascript:alert(1)//")
+    page = plan_html.as_html(own, "javascript:alert(1)//")
     assert escape(name) in page
     assert name in Seen(page).text
     assert "href" not in page
     assert "<script" not in page
-    for chart, drawing in report_page.drawings(own).values():
-        assert "<script" not in pictures.svg(pictures.specification(chart, drawing))
+    for chart, drawing in plan_html.drawings(own).values():
+        assert "<script" not in images.svg(images.specification(chart, drawing))
 
 
 def test_the_readmes_python_runs(capsys):
@@ -66,14 +67,14 @@ def test_the_readmes_python_runs(capsys):
 
 def test_several_devices_and_experts_have_their_charts():
     scenario = Scenario(model="deepseek-v3", tp=8, device="h200-sxm")
-    titles = report_page.drawings(serve(plan(scenario)))
+    titles = plan_html.drawings(serve(plan(scenario)))
     assert {"Memory on each device", "Experts read in a step"} <= set(titles)
 
 
 @pytest.mark.browser
 def test_the_page_opens_without_a_network_with_its_charts(chromium, tmp_path):
     own = served(engine="vllm", model=named(NAMES[-1]))
-    (tmp_path / "plan.html").write_text(report_page.as_html(own), "utf-8")
+    (tmp_path / "plan.html").write_text(plan_html.as_html(own), "utf-8")
     context = chromium.new_context(offline=True)
     page, asked, said = context.new_page(), [], []
     page.on("request", lambda request: asked.append(request.url))

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import Scenario, decode, encode, plan, presets
-from planner.scenario import ADDED, FIND, NUMBERS
+from planner import Scenario, decode, encode, plan
+from planner.inputs import presets
+from planner.inputs.scenario import ADDED, FIND, NUMBERS
 from tests.test_plan import scenarios
 
 OLD_LINKS = list(csv.DictReader(Path(__file__).with_name("links.csv").read_text().splitlines()))

@@ -8,9 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import Scenario, answer, bars, decode, plan, presets, report, settings, sweep, worked
-from planner.latency import timings
-from planner.parallel import layouts
+from planner import Scenario, answer, decode, plan
+from planner.charts import bars, curves
+from planner.engines.timing import timings
+from planner.hardware.parallel import layouts
+from planner.inputs import overrides, presets
+from planner.reports import arithmetic, plan_report
 from planner.serving import parts, serve
 from tests.test_plan import calculator, printed, scenarios
 
@@ -81,16 +84,16 @@ def test_a_figure_that_is_set_counts_and_is_marked():
 )
 def test_settings_that_cannot_be_are_refused(text, why):
     with pytest.raises(ValueError, match=why):
-        settings.read(text)
+        overrides.read(text)
 
 
 @given(
-    st.dictionaries(st.sampled_from(list(settings.KNOWN)), st.floats(0, 1), max_size=4).map(
-        lambda d: {k: settings.KNOWN[k].nearest(v) for k, v in d.items()}
+    st.dictionaries(st.sampled_from(list(overrides.KNOWN)), st.floats(0, 1), max_size=4).map(
+        lambda d: {k: overrides.KNOWN[k].nearest(v) for k, v in d.items()}
     )
 )
 def test_settings_come_back(figures):
-    again = settings.read(settings.write(figures))
+    again = overrides.read(overrides.write(figures))
     assert list(again) == list(figures)
     assert list(again.values()) == pytest.approx(list(figures.values()))
 
@@ -132,7 +135,7 @@ def test_printed_arithmetic_of_the_engine_gives_the_printed_result(scenario):
     served = serve(plan(scenario))
     if served.ideal:
         return
-    for each in worked.with_engine(served):
+    for each in arithmetic.with_engine(served):
         typed = calculator(each.numbers)
         assert typed == pytest.approx(each.value, rel=1e-6), each
         assert typed == pytest.approx(printed(each.result), rel=5.001e-3), each
@@ -147,7 +150,7 @@ def test_the_verdict_and_figures_of_any_engine_are_words(scenario):
     assert len(answer.figures(served)) == 6
     if not served.ideal:
         for drawing in (
-            sweep.engine_latency(served),
+            curves.engine_latency(served),
             bars.engine_memory(served),
             bars.engine_step(served),
             bars.engine_first(served),
@@ -169,11 +172,11 @@ def test_the_ideal_engine_changed_is_an_engine_like_any_other():
     changed = serve(plan(Scenario(set="bandwidth_efficiency:0.7")))
     assert own.ideal
     assert not changed.ideal
-    found = report.as_dict(changed)
+    found = plan_report.as_dict(changed)
     assert found["decode_step_s"] == own.plan.decode_step_s
     assert found["decode_step_calibrated_s"] == pytest.approx(own.plan.decode_step_s / 0.7)
     assert {each.kind for each in answer.figures(changed)[3:]} == {"as set"}
-    kinds = {each.key: each.kind for each in report.numbers(changed)}
+    kinds = {each.key: each.kind for each in plan_report.numbers(changed)}
     assert kinds["decode_step_calibrated_s"] == "as set"
     assert "to 22.5" not in answer.served_verdict(changed)[1]
     assert "that you changed" in answer.left_out(changed)

@@ -20,23 +20,14 @@ from hypothesis import strategies as st
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from planner import (
-    Scenario,
-    api,
-    comparison_report,
-    decode,
-    encode,
-    pictures,
-    plan,
-    report,
-    report_page,
-    words,
-)
+from planner import Scenario, decode, describe, encode, plan
 from planner.__main__ import main
-from planner.comparison import decode as decode_comparison
-from planner.comparison import encode as encode_comparison
-from planner.scenario import as_link
+from planner.compare.comparison import decode as decode_comparison
+from planner.compare.comparison import encode as encode_comparison
+from planner.inputs.scenario import as_link
+from planner.reports import comparison_report, images, plan_html, plan_report
 from planner.serving import serve
+from planner.web import api
 from tests.browser import ROOT
 from tests.test_comparison import BAD_LINKS as BAD_COMPARISONS
 from tests.test_comparison import comparisons as some_comparisons
@@ -61,7 +52,7 @@ def client():
 
 
 def of(scenario):
-    return report.as_dict(serve(plan(scenario)))
+    return plan_report.as_dict(serve(plan(scenario)))
 
 
 def as_json(scenario):
@@ -134,12 +125,14 @@ def shows(page, found):
     ending = "_s" if found["fits_calibrated"] is None else "_calibrated_s"
     assert page.title[0].value == found["verdict"]
     assert figures(page) == {
-        "Weights": words.data(found["weights_bytes"]),
-        "Cache": words.data(found["cache_bytes"]),
-        "Cache per token": words.data(found["cache_bytes_per_token"]),
-        "Time per token": words.duration(found[f"decode_step{ending}"]),
-        "First token": words.duration(found[f"ttft{ending}"]),
-        "All, tokens/s": words.significant(found["tokens_per_s_total" + ending.removesuffix("_s")]),
+        "Weights": describe.data(found["weights_bytes"]),
+        "Cache": describe.data(found["cache_bytes"]),
+        "Cache per token": describe.data(found["cache_bytes_per_token"]),
+        "Time per token": describe.duration(found[f"decode_step{ending}"]),
+        "First token": describe.duration(found[f"ttft{ending}"]),
+        "All, tokens/s": describe.significant(
+            found["tokens_per_s_total" + ending.removesuffix("_s")]
+        ),
     }
 
 
@@ -170,12 +163,12 @@ def without_clips(svg):
 
 def test_charts_are_pictures_over_http(client):
     query = encode(SOME[2])
-    _, drawings, origin = report_page.pictured(SOME[2], "http://testserver/")
+    _, drawings, origin = plan_html.pictured(SOME[2], "http://testserver/")
     for title, (chart, drawing) in drawings.items():
         answered = client.get(f"/api/plan/{chart.__name__}.svg?{query}")
         assert answered.headers["content-type"] == "image/svg+xml"
-        spec = pictures.framed(title, chart, drawing, origin)
-        assert without_clips(answered.text) == without_clips(pictures.svg(spec, origin.signed))
+        spec = images.framed(title, chart, drawing, origin)
+        assert without_clips(answered.text) == without_clips(images.svg(spec, origin.signed))
     assert client.get(f"/api/plan/card.png?{query}").content.startswith(b"\x89PNG")
     assert client.get("/api/compare/overlaid_memory.png?a=").content.startswith(b"\x89PNG")
     for path, status in (

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import Scenario, answer, plan, presets, words
+from planner import Scenario, answer, describe, plan
+from planner.inputs import presets
 from tests.test_plan import scenarios
 
 
@@ -18,7 +19,7 @@ from tests.test_plan import scenarios
      (0.001234, "0.00123"), (0, "0"), (-2.5, "-2.50"), (999_999, "1,000,000"), (math.inf, "∞")],
 )  # fmt: skip
 def test_three_significant_digits(value, text):
-    assert words.significant(value) == text
+    assert describe.significant(value) == text
 
 
 @pytest.mark.parametrize(
@@ -32,7 +33,7 @@ def test_three_significant_digits(value, text):
     ],
 )
 def test_bytes(count, text):
-    assert words.data(count) == text
+    assert describe.data(count) == text
 
 
 @pytest.mark.parametrize(
@@ -46,16 +47,16 @@ def test_bytes(count, text):
     ],
 )
 def test_durations(seconds, text):
-    assert words.duration(seconds) == text
+    assert describe.duration(seconds) == text
 
 
 def test_an_engine_s_unit():
-    assert words.gib(8 * 2**30) == "8.00 GiB"
+    assert describe.gib(8 * 2**30) == "8.00 GiB"
 
 
 @given(st.floats(1e-9, 1e18))
 def test_no_number_is_ever_in_scientific_notation(value):
-    assert "e" not in words.significant(value)
+    assert "e" not in describe.significant(value)
 
 
 def test_the_verdict_that_fits():
@@ -101,11 +102,11 @@ def test_every_way_out_that_the_verdict_names_does_fit(scenario):
 
 
 def test_what_is_needed_is_rounded_up():
-    assert words.enough(82.719e9) == "82.8 GB"
-    assert words.enough(313e9) == "313 GB"
-    assert words.enough(312_912_345_678) == "313 GB"
-    assert words.enough(1000e9) == "1.00 TB"
-    assert words.enough(999.1e9) == "1.00 TB"
+    assert describe.enough(82.719e9) == "82.8 GB"
+    assert describe.enough(313e9) == "313 GB"
+    assert describe.enough(312_912_345_678) == "313 GB"
+    assert describe.enough(1000e9) == "1.00 TB"
+    assert describe.enough(999.1e9) == "1.00 TB"
 
 
 def test_a_verdict_over_several_devices_says_so():
@@ -133,4 +134,4 @@ def test_the_devices_that_a_verdict_asks_for_are_enough_and_no_more_than_needed(
      ("deepseek-v3", "MLA, one latent"), ("gemma-4-31b", "GQA, 4–16 KV heads")],
 )  # fmt: skip
 def test_variants(model, label):
-    assert words.variant(presets.model(model)) == label
+    assert describe.variant(presets.model(model)) == label

@@ -8,12 +8,10 @@ leads to, and the steps between. All physics is in `planner.formulas`.
 import numpy as np
 
 from planner import formulas
-from planner.accelerator import GB
+from planner.units import GB, GIGA, TERA
 
 MS = 1e-3
-TERA = 1e12
 FP16_BYTES = 2
-BILLION = 10**9
 
 
 def _per_token(layers, kv_heads, head_dim, element_bytes=FP16_BYTES):
@@ -23,7 +21,7 @@ def _per_token(layers, kv_heads, head_dim, element_bytes=FP16_BYTES):
 
 
 def _weights(parameters_billion):
-    return parameters_billion * BILLION * FP16_BYTES
+    return parameters_billion * GIGA * FP16_BYTES
 
 
 # --- why a cache --------------------------------------------------------------------------------
@@ -108,7 +106,7 @@ def shared_heads(query_heads, kv_heads, cache_gb):
 
 
 def weight_memory(parameters_billion, bits):
-    answer = parameters_billion * BILLION * bits / 8 / GB
+    answer = parameters_billion * GIGA * bits / 8 / GB
     return {"answer": answer, "slip": parameters_billion * bits}
 
 
@@ -130,7 +128,7 @@ def window_cache(per_token, tokens, window):
 
 
 def first_token_time(parameters_billion, prompt, peak, bandwidth):
-    flops = formulas.projection_flops(parameters_billion * BILLION, prompt)
+    flops = formulas.projection_flops(parameters_billion * GIGA, prompt)
     compute = formulas.compute_seconds(flops, peak * TERA)
     read = formulas.read_seconds(_weights(parameters_billion), bandwidth * GB)
     answer = float(formulas.time_to_first_token_seconds(compute, read))
@@ -146,7 +144,7 @@ def request_time(first_ms, step_ms, tokens):
 
 
 def decode_intensity(parameters_billion, batch):
-    flops = formulas.projection_flops(parameters_billion * BILLION, batch)
+    flops = formulas.projection_flops(parameters_billion * GIGA, batch)
     read = _weights(parameters_billion)
     answer = formulas.arithmetic_intensity(flops, read)
     return {"answer": answer, "slip": 2 * answer}

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from planner import formulas, presets
+from planner import formulas
+from planner.inputs import presets
 
 BASE = "lesson-7b-mha"
 LATENT_WIDTH = 512 + 64  # DeepSeek-V2: a latent of 512 and a rotated key of 64 serve all heads

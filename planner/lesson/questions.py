@@ -10,12 +10,11 @@ import math
 import random
 import re
 import string
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 
+from planner import files
 from planner.lesson import answers, words
-from planner.presets import FOLDER
 
 RIGHT, SLIP, WRONG = "right", "slip", "wrong"
 
@@ -191,8 +190,7 @@ def _choice_rows():
 
 
 def _read(name):
-    with open(FOLDER / "questions" / name, "rb") as file:
-        return tomllib.load(file)["question"]
+    return files.toml(f"questions/{name}")["question"]
 
 
 def _validate(row, fields):

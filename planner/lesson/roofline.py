@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from planner import formulas
-from planner.model import Model
+from planner.inputs.scenario import Scenario
+from planner.models.model import Model
 from planner.plan import plan
-from planner.scenario import Scenario
 
 PREFILL, DECODE = "prefill", "decode"
 MEMORY, COMPUTE = "memory", "compute"

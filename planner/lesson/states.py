@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from planner import presets
+from planner.inputs import presets
+from planner.inputs.link import VERSION, Notice, Number, collect
 from planner.lesson import attention, operations, words
-from planner.link import VERSION, Notice, Number, collect
-from planner.notation import shorten
+from planner.models.notation import shorten
 
 
 @dataclass(frozen=True)
@@ -21,12 +21,12 @@ class Choice:
     label: str
     options: Mapping[str, str]
 
-    def read(self, text: str | None, default: str) -> tuple[str, str]:
-        """The option to use for a text, and the sentence to show if it had to change."""
+    def read(self, name: str, text: str | None, default: str) -> tuple[str, list[Notice]]:
+        """The option to use for a parameter's text, and what had to change in it."""
         if text is None or text in self.options:
-            return default if text is None else text, ""
-        shown = self.options[default]
-        return default, f"“{shorten(text)}” is not one of the choices; {shown} is used instead."
+            return default if text is None else text, []
+        problem = f"“{shorten(text)}” is not one of the choices"
+        return default, [Notice(name, problem, f"{self.options[default]} is used instead")]
 
 
 def _whole(label, unit, least, most):
@@ -133,7 +133,6 @@ def decode(
     given, notices = collect(query, set(PAGES[page]))
     values = {}
     for name, (kind, first) in PAGES[page].items():
-        values[name], problem = kind.read(given.get(name), first)
-        if problem:
-            notices.append(Notice(name, problem))
+        values[name], wrong = kind.read(name, given.get(name), first)
+        notices += wrong
     return values, tuple(notices)

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
+from planner.inputs.scenario import Scenario
 from planner.plan import plan
-from planner.scenario import Scenario
 
 LESSON_CONTEXTS = (1_000, 8_192, 32_000)
 

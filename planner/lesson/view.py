@@ -4,9 +4,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from planner import words
-from planner.question import Figure
-from planner.sweep import Drawing
+from planner import describe
+from planner.charts.curves import Drawing
+from planner.inputs.question import Figure
 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -53,13 +53,13 @@ class View:
 
 def count(number: float) -> str:
     """A count in full up to ten million, then as 1.36 × 10¹²."""
-    return words.whole(number) if number < 1e7 else scientific(number)
+    return describe.whole(number) if number < 1e7 else scientific(number)
 
 
 def scientific(number: float) -> str:
     """A number as 8.94 × 10⁻⁷; one of everyday size as 3.84."""
     if number == 0 or 0.01 <= abs(number) < 1000:
-        return words.significant(number)
+        return describe.significant(number)
     power = math.floor(math.log10(abs(number)))
     digits = f"{number / 10**power:.2f}"
     if digits == "10.00":

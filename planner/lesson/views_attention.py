@@ -4,12 +4,12 @@ from functools import lru_cache
 
 import pandas as pd
 
-from planner import words
+from planner import describe
+from planner.charts.curves import Drawing, ceiling
+from planner.inputs.question import Figure
 from planner.lesson import attention, operations, stored
 from planner.lesson.states import MOST_PROMPT, MOST_STEPS
 from planner.lesson.view import Line, Picture, View, count, decade, scientific
-from planner.question import Figure
-from planner.sweep import Drawing, ceiling
 
 SPELLED_OUT = 3
 MOST_DOTS = 24  # steps up to which each one has its dot
@@ -21,7 +21,7 @@ def why(values) -> View:
     """Multiply-adds of one attention layer, step by step and summed, with a cache and without."""
     width, steps, log = values["width"], values["steps"], values["axes"] == "log"
     sums = operations.totals(width, steps)
-    times = f"{words.significant(sums.ratio)} times"
+    times = f"{describe.significant(sums.ratio)} times"
     figures = (
         Figure(
             "without",
@@ -144,7 +144,7 @@ def what_is_stored(values) -> View:
         Figure(
             "computed",
             "Worked out now",
-            words.whole(now.computed),
+            describe.whole(now.computed),
             "Pairs of a key and a value that this step works out, in each layer.",
             float(now.computed),
             "pairs",
@@ -152,7 +152,7 @@ def what_is_stored(values) -> View:
         Figure(
             "read",
             "Read from the cache",
-            words.whole(now.read),
+            describe.whole(now.read),
             "Pairs that were stored by earlier steps.",
             float(now.read),
             "pairs",
@@ -160,9 +160,9 @@ def what_is_stored(values) -> View:
         Figure(
             "total",
             "Worked out so far",
-            words.whole(so_far[way]),
-            f"Over all steps up to this one. {words.whole(so_far[operations.WITH])} with a cache, "
-            f"{words.whole(so_far[operations.WITHOUT])} without.",
+            describe.whole(so_far[way]),
+            f"Over all steps up to this one. {describe.whole(so_far[operations.WITH])} with a "
+            f"cache, {describe.whole(so_far[operations.WITHOUT])} without.",
             float(so_far[way]),
             "pairs",
         ),

@@ -5,13 +5,13 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
-from planner import words
+from planner import describe
+from planner.charts.curves import Drawing
+from planner.inputs.question import Figure
+from planner.inputs.scenario import Scenario
 from planner.lesson import allocation, streaming
 from planner.lesson.states import LAST_TICK
 from planner.lesson.view import Picture, View
-from planner.question import Figure
-from planner.scenario import Scenario
-from planner.sweep import Drawing
 
 CONTEXTS = np.geomspace(128, 131_072, 41).round()
 FASTEST = 80.0  # tokens/s at which the speed page's axis ends, above all that it can show
@@ -44,7 +44,7 @@ def managing(values) -> View:
             Figure(
                 f"waste_{way}",
                 f"Waste, {way}",
-                f"{words.significant(row.waste_percent)} %",
+                f"{describe.significant(row.waste_percent)} %",
                 "Room handed out and not filled, over the whole run.",
                 float(row.waste_percent),
                 "%",
@@ -56,9 +56,9 @@ def managing(values) -> View:
             Figure(
                 f"finished_{way}",
                 f"Finished, {way}",
-                words.whole(row.finished),
-                f"Requests finished by the end; {words.whole(row.evictions)} were evicted and "
-                f"begun again, {words.whole(row.reused_tokens)} tokens were reused.",
+                describe.whole(row.finished),
+                f"Requests finished by the end; {describe.whole(row.evictions)} were evicted and "
+                f"begun again, {describe.whole(row.reused_tokens)} tokens were reused.",
                 float(row.finished),
                 "requests",
             )
@@ -131,7 +131,7 @@ def _history(run, way, tick, waste):
             {"rows": rows, "now": pd.DataFrame({"tick": [tick]})},
             (LAST_TICK,),
             {"tick": "tick", "part": "part", "start": "from (%)", "end": "to (%)"},
-            f"Memory held over time, {way}. Of what is held, {words.significant(waste)} % is "
+            f"Memory held over time, {way}. Of what is held, {describe.significant(waste)} % is "
             "empty over the whole run.",
         ),
         (f"waste_{way}",),
@@ -151,25 +151,25 @@ def speed(values) -> View:
             Figure(
                 row.attention.lower(),
                 row.attention,
-                words.rate(row.tokens_per_s),
-                f"{words.duration(row.step_s)} a token, {words.significant(row.times_reading)} "
-                "times a reader's pace.",
+                describe.rate(row.tokens_per_s),
+                f"{describe.duration(row.step_s)} a token, "
+                f"{describe.significant(row.times_reading)} times a reader's pace.",
                 row.tokens_per_s,
                 "tokens/s",
             )
         )
     table = streaming.speeds(scenario, CONTEXTS)
     table["sentence"] = [
-        f"{row.attention}, {row.context_tokens:,.0f} tokens: {words.rate(row.tokens_per_s)}"
+        f"{row.attention}, {row.context_tokens:,.0f} tokens: {describe.rate(row.tokens_per_s)}"
         for row in table.itertuples()
     ]
-    points = now.assign(label=now["tokens_per_s"].map(words.significant), sentence="")
+    points = now.assign(label=now["tokens_per_s"].map(describe.significant), sentence="")
     points["sentence"] = [
-        f"{row.attention}, {row.context_tokens:,} tokens: {words.rate(row.tokens_per_s)}"
+        f"{row.attention}, {row.context_tokens:,} tokens: {describe.rate(row.tokens_per_s)}"
         for row in points.itertuples()
     ]
     pace = streaming.READING_TOKENS_PER_SECOND
-    reading = {"at": [pace], "label": [f"reading, {words.significant(pace, 2)} tokens/s"]}
+    reading = {"at": [pace], "label": [f"reading, {describe.significant(pace, 2)} tokens/s"]}
     picture = Picture(
         "Speed over the context",
         "speeds",
@@ -202,7 +202,7 @@ def lanes(values) -> list[dict]:
     found.append(("Reading", streaming.READING_TOKENS_PER_SECOND, ""))
     return [
         {
-            "label": f"{label}, {words.rate(rate)}",
+            "label": f"{label}, {describe.rate(rate)}",
             "words_per_s": rate * streaming.WORDS_PER_TOKEN,
             "figure": figure,
         }

@@ -3,15 +3,14 @@
 import numpy as np
 import pandas as pd
 
-from planner import words
-from planner.accelerator import GB
+from planner import describe
+from planner.charts.curves import Drawing, ceiling
+from planner.inputs.question import Figure
+from planner.inputs.scenario import Scenario
 from planner.lesson import levers, roofline
 from planner.lesson.view import Picture, View, decade
 from planner.lesson.words import sources
-from planner.plan import TERA
-from planner.question import Figure
-from planner.scenario import Scenario
-from planner.sweep import Drawing, ceiling
+from planner.units import GB, TERA
 
 BATCHES = 2.0 ** np.arange(11)
 
@@ -34,16 +33,16 @@ def phases(values) -> View:
         Figure(
             "ttft",
             "First token",
-            words.duration(times.ttft_s),
-            f"The longer of computing the prompt ({words.duration(times.prefill_s)}) and reading "
-            f"the weights ({words.duration(times.weights_s)}).",
+            describe.duration(times.ttft_s),
+            f"The longer of computing the prompt ({describe.duration(times.prefill_s)}) and "
+            f"reading the weights ({describe.duration(times.weights_s)}).",
             times.ttft_s,
             "s",
         ),
         Figure(
             "tpot",
             "Each later token",
-            words.duration(times.tpot_s),
+            describe.duration(times.tpot_s),
             "Mean of the decode steps: all weights and all caches read once.",
             times.tpot_s * 1e3,
             "ms",
@@ -51,7 +50,7 @@ def phases(values) -> View:
         Figure(
             "total",
             "Whole answer",
-            words.duration(times.total_s),
+            describe.duration(times.total_s),
             f"First token and {values['output'] - 1:,} decode steps.",
             times.total_s,
             "s",
@@ -59,7 +58,7 @@ def phases(values) -> View:
         Figure(
             "share",
             "Peak used in decode",
-            f"{words.significant(100 * decode.share_of_peak, 2)} %",
+            f"{describe.significant(100 * decode.share_of_peak, 2)} %",
             "How much of the device's arithmetic decode can use at the speed of its memory.",
             100 * decode.share_of_peak,
             "%",
@@ -79,8 +78,8 @@ def _roof(scenario, points, values):
     for table in (points, trail):
         table["sentence"] = [
             f"{row.phase}, batch {row.batch:,.0f}, prompt {row.prompt_tokens:,}: "
-            f"{words.significant(row.intensity)} FLOPs per byte, at most "
-            f"{words.significant(row.attainable)} TFLOP/s, held back by {row.bound}"
+            f"{describe.significant(row.intensity)} FLOPs per byte, at most "
+            f"{describe.significant(row.attainable)} TFLOP/s, held back by {row.bound}"
             for row in table.itertuples()
         ]
     low = decade(float(roof["attainable"].min())) / 10
@@ -113,9 +112,10 @@ def _timeline(scenario, values, total):
     bars = roofline.timeline(scenario, values["prompt"], values["output"], bars=60)
     bars["part"] = bars["phase"].map({roofline.PREFILL: "compute", roofline.DECODE: "weights"})
     bars["sentence"] = [
-        f"Token {row.first_token:,}: prefill, {words.duration(row.step_s)}"
+        f"Token {row.first_token:,}: prefill, {describe.duration(row.step_s)}"
         if row.phase == roofline.PREFILL
-        else f"Tokens {row.first_token:,} to {row.last_token:,}: {words.duration(row.step_s)} each"
+        else f"Tokens {row.first_token:,} to {row.last_token:,}: "
+        f"{describe.duration(row.step_s)} each"
         for row in bars.itertuples()
     ]
     most = ceiling(total)
@@ -133,8 +133,8 @@ def _timeline(scenario, values, total):
                 "end_s": "to (s)",
                 "step_s": "each (s)",
             },
-            f"Time line of one request: first token after {words.duration(bars['end_s'].iloc[0])}, "
-            f"last after {words.duration(total)}.",
+            f"Time line of one request: first token after "
+            f"{describe.duration(bars['end_s'].iloc[0])}, last after {describe.duration(total)}.",
         ),
         ("ttft", "tpot", "total"),
         {"ttft": (0, most), "total": (0, most)},
@@ -160,31 +160,31 @@ def cost(values) -> View:
         Figure(
             "token",
             "One token",
-            words.data(now.bytes_per_token),
-            f"{words.whole(now.bytes_per_token)} bytes, in all layers of one request.",
+            describe.data(now.bytes_per_token),
+            f"{describe.whole(now.bytes_per_token)} bytes, in all layers of one request.",
             now.bytes_per_token / 1e3,
             "kB",
         ),
         Figure(
             "request",
             "One request",
-            words.data(now.request_bytes),
-            f"{words.gib(now.request_bytes)}. {context:,} tokens.",
+            describe.data(now.request_bytes),
+            f"{describe.gib(now.request_bytes)}. {context:,} tokens.",
             now.request_bytes / GB,
             "GB",
         ),
         Figure(
             "load",
             "All requests",
-            words.data(now.load_bytes),
-            f"{words.gib(now.load_bytes)}. {words.requests(concurrency)}.",
+            describe.data(now.load_bytes),
+            f"{describe.gib(now.load_bytes)}. {describe.requests(concurrency)}.",
             now.load_bytes / GB,
             "GB",
         ),
         Figure(
             "share",
             "Of the start",
-            f"{words.significant(100 * now.share)} %",
+            f"{describe.significant(100 * now.share)} %",
             "Of MHA at 16 bits without a window.",
             100 * now.share,
             "%",
@@ -200,9 +200,9 @@ def cost(values) -> View:
 
 def _bars(title, table, most, axes):
     table["gigabytes"] = table["load_bytes"] / GB
-    table["label"] = table["load_bytes"].map(words.data)
+    table["label"] = table["load_bytes"].map(describe.data)
     table["sentence"] = [
-        f"{row.lever}: {words.data(row.bytes_per_token)} a token, {row.label} in all. "
+        f"{row.lever}: {describe.data(row.bytes_per_token)} a token, {row.label} in all. "
         f"{row.note} {sources()[row.source].cited if row.source else ''}".strip()
         for row in table.itertuples()
     ]

@@ -5,11 +5,10 @@ a reference that leads nowhere is a ValueError when the file is read.
 """
 
 import re
-import tomllib
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
 
-from planner.presets import FOLDER
+from planner import files
 
 
 @dataclass(frozen=True)
@@ -156,8 +155,7 @@ def _terms_pattern():
 
 
 def _read(name, kind):
-    with open(FOLDER / "glossary" / name, "rb") as file:
-        rows = tomllib.load(file)["entry"]
+    rows = files.toml(f"glossary/{name}")["entry"]
     found = {}
     for row in rows:
         entry = build(row, kind)

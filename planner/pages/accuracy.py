@@ -2,27 +2,28 @@
 
 import streamlit as st
 
-from planner import charts_accuracy, evidence, evidence_drawings, evidence_words
+from planner.evidence import accuracy, scatter, summary
+from planner.evidence import charts as charts_accuracy
 from planner.pages import controls, tables
 
 state = st.session_state
 if controls.entered("accuracy"):
     query = controls.address()
     if query or "view" not in state:
-        state.view, state.view_notices = evidence.decode(query)
+        state.view, state.view_notices = accuracy.decode(query)
 
 
 def asked(name):
     """Take one input; what no longer goes with the quantity falls back to all."""
-    query = {key: [value] for key, value in evidence.as_link(state.view).items()}
-    query[name] = [state[f"view-{name}"] or getattr(evidence.View, name)]
-    state.view = evidence.decode(query)[0]
+    query = {key: [value] for key, value in accuracy.as_link(state.view).items()}
+    query[name] = [state[f"view-{name}"] or getattr(accuracy.View, name)]
+    state.view = accuracy.decode(query)[0]
     state.view_notices = ()
 
 
 def choose(place, name, label, widget="selectbox"):
     """A select box for one input of the view, with what the quantity leaves to choose."""
-    known = evidence.choices(state.view.quantity)[name]
+    known = accuracy.choices(state.view.quantity)[name]
     key, value = f"view-{name}", getattr(state.view, name)
     if state.get(key) != value:
         state[key] = value
@@ -41,37 +42,37 @@ with st.sidebar:
     choose(st, "engine", "Engine")
     choose(st, "device", "Device")
     choose(st, "rows", "Measurements")
-    controls.write_address(evidence.encode(state.view))
-    st.markdown(f":small[{evidence.LABELS}]")
+    controls.write_address(accuracy.encode(state.view))
+    st.markdown(f":small[{accuracy.LABELS}]")
 
 view = state.view
 controls.show_notices(state.view_notices)
-title, detail = evidence_words.answer()
+title, detail = summary.answer()
 st.title(title, anchor=False)
 st.markdown(detail)
 with st.container(horizontal=True, key="figures", gap="small"):
-    for name, (value, ideal, explained) in evidence_words.headlines().items():
+    for name, (value, ideal, explained) in summary.headlines().items():
         st.metric(
             name, value, ideal, help=explained, width=142, delta_color="off", delta_arrow="off"
         )
 
-rows = evidence.selected(view)
-quantity = evidence.QUANTITIES[view.quantity]
+rows = accuracy.selected(view)
+quantity = accuracy.QUANTITIES[view.quantity]
 st.subheader(f"{quantity.name}: {quantity.what}", anchor=False)
 if rows.empty:
     st.markdown("No measurement is of this engine, this device and this kind. Widen the filter.")
 else:
-    st.markdown(f"{evidence_drawings.told(rows, 'predicted').capitalize()}.")
-    if note := evidence_drawings.aside(rows):
+    st.markdown(f"{scatter.told(rows, 'predicted').capitalize()}.")
+    if note := scatter.aside(rows):
         st.markdown(note)
     drawings = {
         "Predicted over measured": (
             charts_accuracy.predicted,
-            evidence_drawings.scatter(view, rows, "predicted"),
+            scatter.scatter(view, rows, "predicted"),
         )
     }
     if rows["ideal"].notna().any():
-        ideal = evidence_drawings.scatter(view, rows, "ideal")
+        ideal = scatter.scatter(view, rows, "ideal")
         drawings["The ideal formula over measured"] = (charts_accuracy.ideal, ideal)
     controls.show_drawings(drawings.items())
     st.markdown(
@@ -80,7 +81,7 @@ else:
     )
 
     choose(st, "by", "Error by", "segmented_control")
-    groups = evidence_drawings.bars(view, rows)
+    groups = scatter.bars(view, rows)
     left, right = st.columns(2, gap="large")
     with left:
         controls.show_drawing("Error by group", charts_accuracy.bars, groups)
@@ -89,7 +90,7 @@ else:
 
     with controls.folded("rows-box", f"The measurements ({len(rows)})") as open_:
         if open_:
-            table = evidence.table(rows)
+            table = accuracy.table(rows)
             st.dataframe(
                 table,
                 hide_index=True,
@@ -99,6 +100,6 @@ else:
             tables.download(table, view.quantity)
 
 st.subheader("All quantities", anchor=False)
-st.dataframe(evidence.overview(), hide_index=True, key="overview", height="content")
+st.dataframe(accuracy.overview(), hide_index=True, key="overview", height="content")
 st.subheader("What the model is, and where it is weak", anchor=False)
-st.markdown(evidence_words.about())
+st.markdown(summary.about())

@@ -5,9 +5,11 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from planner import comparison_page, differences, mistakes, presets, question
-from planner.comparison import LETTERS, NAME_LENGTH, SAY_LENGTH, Comparison, Variant, encode
+from planner.compare import differences, mistakes
+from planner.compare.comparison import LETTERS, NAME_LENGTH, SAY_LENGTH, Comparison, Variant, encode
+from planner.inputs import presets, question
 from planner.pages import controls, pinned, screen, tables, take_along
+from planner.reports import comparison_html
 
 TABLE = """<style>
 .compared { border-collapse: collapse; width: 100%; font-size: 0.875rem }
@@ -98,7 +100,7 @@ def results(found: Comparison):
     st.html(f"<small>For all: {escape(differences.alike(all_))}</small>")
     st.markdown("**What comes of it**")
     table(differences.figures(all_))
-    drawings = comparison_page.drawings(all_)
+    drawings = comparison_html.drawings(all_)
     controls.show_drawings(drawings.items(), lambda spec, *_: screen.sized(spec, text=14))
     with controls.folded("mistakes", "Why does another calculator say otherwise?") as open_:
         if open_:

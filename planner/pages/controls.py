@@ -11,11 +11,22 @@ from urllib.parse import urlencode
 import pyarrow
 import streamlit as st
 
-from planner import charts, parallel, presets, settings, words
-from planner.link import Notice, Number
+from planner import describe
+from planner.charts import charts
+from planner.hardware import parallel
+from planner.inputs import overrides, presets
+from planner.inputs.link import Notice, Number
+from planner.inputs.scenario import (
+    LENGTHS,
+    NUMBERS,
+    Scenario,
+    as_link,
+    decode,
+    device_numbers,
+    encode,
+)
 from planner.pages import predict, screen
-from planner.pages.component import component
-from planner.scenario import LENGTHS, NUMBERS, Scenario, as_link, decode, device_numbers, encode
+from planner.pages.components import component
 
 UNSEEN = (  # read aloud, but not to be seen
     '<p style="position: absolute; width: 1px; height: 1px; overflow: hidden; '
@@ -151,7 +162,7 @@ def devices():
         st.selectbox(
             "Layout",
             parallel.layouts(owned, now.devices),
-            format_func=words.layout,
+            format_func=describe.layout,
             key="layout",
             on_change=lambda: change(**_layout(state.layout)),
             help="Tensor: every matrix is cut. Pipeline: layers are dealt out. Data: requests are. "
@@ -171,13 +182,13 @@ def engine():
         _length(name, spec)
     st.selectbox(
         "Change a figure",
-        list(settings.KNOWN),
+        list(overrides.KNOWN),
         index=None,
-        format_func=lambda key: settings.KNOWN[key].label,
+        format_func=lambda key: overrides.KNOWN[key].label,
         key="set-add",
         on_change=_add_setting,
     )
-    for key, value in settings.read(st.session_state.scenario.set).items():
+    for key, value in overrides.read(st.session_state.scenario.set).items():
         _setting(key, value)
 
 
@@ -198,23 +209,23 @@ def _length(name, spec):
 def _current(key):
     """An engine's figure as it stands, from its memory or its time."""
     now = st.session_state.scenario
-    return float(getattr(now.the_engine if key in settings.MEMORY else now.the_timing, key))
+    return float(getattr(now.the_engine if key in overrides.MEMORY else now.the_timing, key))
 
 
 def _add_setting():
     key = st.session_state["set-add"]
     st.session_state["set-add"] = None
     if key:
-        _set(key, settings.KNOWN[key].nearest(_current(key)))
+        _set(key, overrides.KNOWN[key].nearest(_current(key)))
 
 
 def _set(key, value):
-    own = settings.read(st.session_state.scenario.set)
-    change(set=settings.write({**own, key: value}))
+    own = overrides.read(st.session_state.scenario.set)
+    change(set=overrides.write({**own, key: value}))
 
 
 def _setting(key, value):
-    spec, widget = settings.KNOWN[key], f"set-{key}"
+    spec, widget = overrides.KNOWN[key], f"set-{key}"
     if st.session_state.get(widget) != value:
         st.session_state[widget] = float(value)
     unit = f" ({spec.unit})" if spec.unit else ""

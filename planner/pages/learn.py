@@ -9,10 +9,11 @@ from html import escape
 
 import streamlit as st
 
-from planner import charts, lesson_charts
+from planner.charts import charts
+from planner.inputs.link import Notice, Number
+from planner.lesson import charts as lesson_charts
 from planner.lesson import states, words
 from planner.lesson.view import View
-from planner.link import Notice, Number
 from planner.pages import controls, predict, screen
 
 SHORT = 4  # choices up to so many stand side by side

@@ -4,10 +4,11 @@ from html import escape
 
 import streamlit as st
 
-from planner import from_log, presets
-from planner.logs import NAMES, read_log
+from planner.inputs import presets
+from planner.inputs.scenario import encode
+from planner.logs import from_log
+from planner.logs.parse import NAMES, read_log
 from planner.pages import controls
-from planner.scenario import encode
 
 state = st.session_state
 controls.entered("log")

@@ -3,12 +3,14 @@
 import pandas as pd
 import streamlit as st
 
-from planner import presets, words
-from planner.config import Refusal, read_config
-from planner.hub import HubError, fetch_config
-from planner.model import LayerGroup, Model
-from planner.notation import model_to_text
+from planner import describe
+from planner.inputs import presets
+from planner.models.config import Refusal, read_config
+from planner.models.hub import HubError, fetch_config
+from planner.models.model import LayerGroup, Model
+from planner.models.notation import model_to_text
 from planner.pages import controls
+from planner.units import GIGA
 
 WAYS = ["Model id", "config.json", "By hand"]
 LAYER_COLUMNS = {
@@ -76,7 +78,7 @@ def _say(text):
 def _show(reading):
     model = reading.model
     st.text(model.name)
-    st.markdown(words.model_sentence(model))
+    st.markdown(describe.model_sentence(model))
     for note in reading.notes:
         st.text(f"Assumed: {note}")
     with st.expander(f"Fields read: {len(reading.used)}, ignored: {len(reading.ignored)}"):
@@ -104,8 +106,8 @@ def _by_hand():
     numbers = {}
     with st.container(horizontal=True):
         for key, label, value in (
-            ("parameters", "Parameters (billions)", start.parameters / 1e9),
-            ("expert_parameters", "of these in experts", start.expert_parameters / 1e9),
+            ("parameters", "Parameters (billions)", start.parameters / GIGA),
+            ("expert_parameters", "of these in experts", start.expert_parameters / GIGA),
             ("experts", "Experts a layer", start.experts),
             ("experts_per_token", "Experts a token", start.experts_per_token),
         ):
@@ -132,7 +134,7 @@ def _made(name, edited, numbers):
             blank = dict.fromkeys(("layers", "query_heads", "kv_heads", "key_dim", "value_dim"), 0)
             groups.append(LayerGroup(**{**blank, **values}))
     for key in ("parameters", "expert_parameters"):
-        numbers[key] = round(numbers[key] * 1e9)
+        numbers[key] = round(numbers[key] * GIGA)
     return Model("by hand", name.strip(), tuple(groups), **numbers)
 
 

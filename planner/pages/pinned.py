@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from planner import comparison
-from planner.comparison import Comparison, Variant
+from planner.compare import comparison
+from planner.compare.comparison import Comparison, Variant
 from planner.pages import controls, screen
 
 

@@ -2,8 +2,10 @@
 
 import streamlit as st
 
-from planner import answer, bars, plan, report, report_page, words
+from planner import answer, describe, plan
+from planner.charts import bars
 from planner.pages import controls, model_dialog, pinned, predict, screen, tables, take_along
+from planner.reports import plan_html, plan_report
 from planner.serving import serve
 
 METRIC_WIDTH = {False: 132, True: 170}  # by presenting
@@ -26,7 +28,7 @@ with st.sidebar:
         if open_:
             controls.number("peak")
             controls.devices()
-    st.markdown(f":small[{words.precision(scenario)} · {words.layout(scenario.layout)}]")
+    st.markdown(f":small[{describe.precision(scenario)} · {describe.layout(scenario.layout)}]")
     with controls.folded("engine-box", "Engine") as open_:
         if open_:
             controls.engine()
@@ -45,7 +47,7 @@ verdict, detail = asked.verdict(*answer.served_verdict(served))
 st.title(verdict, anchor=False)
 st.markdown(detail)
 with st.container(key="inputs"):
-    st.markdown(f":small[{words.as_text(words.inputs(own))}]")
+    st.markdown(f":small[{describe.as_text(describe.inputs(own))}]")
 
 with st.container(horizontal=True, key="figures", gap="small"):
     for each in asked.figures(answer.figures(served)):
@@ -59,11 +61,11 @@ with st.container(horizontal=True, key="figures", gap="small"):
             width=METRIC_WIDTH[screen.presenting()],
         )
 
-drawings = controls.show_drawings(report_page.drawn(served), asked.drawn)
+drawings = controls.show_drawings(plan_html.drawn(served), asked.drawn)
 
 with controls.folded("model-box", "The model") as open_:
     if open_ and asked.answered(st):
-        st.markdown(words.model_sentence(own.model))
+        st.markdown(describe.model_sentence(own.model))
         st.dataframe(bars.layers(own), hide_index=True, key="layers-table")
         st.caption(f"Source: {own.model.source or 'this link'}")
 
@@ -76,7 +78,7 @@ if not served.ideal:
 
 with controls.folded("arithmetic", "The arithmetic") as open_:
     if open_ and asked.answered(st):
-        for each in report.equations(served):
+        for each in plan_report.equations(served):
             st.markdown(
                 f"**{each.title}** = {each.symbols}  \n`{each.numbers}` = **{each.result}**"
             )

@@ -9,13 +9,14 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from planner import lesson_charts, question
-from planner import predict as plan_page
+from planner.inputs import question
+from planner.inputs.question import Figure, Question
+from planner.inputs.scenario import encode
+from planner.lesson import charts as lesson_charts
+from planner.lesson import plan_questions as plan_page
 from planner.lesson.questions import read_number
 from planner.lesson.view import Picture
 from planner.pages import screen
-from planner.question import Figure, Question
-from planner.scenario import encode
 from planner.serving import Served
 
 HIDDEN = "?"

@@ -4,8 +4,9 @@ from html import escape
 
 import streamlit as st
 
-from planner import charts, lesson_charts
-from planner.pages.component import component
+from planner.charts import charts
+from planner.lesson import charts as lesson_charts
+from planner.pages.components import component
 
 _keys = component("keys")
 # Streamlit sizes everything by the root's font size, so one number makes a page larger; not on the

@@ -1,7 +1,7 @@
 """Text that streams in the browser at given speeds, lane beside lane."""
 
 from planner.lesson import streaming
-from planner.pages.component import component
+from planner.pages.components import component
 
 _stream = component("stream")
 

@@ -5,19 +5,19 @@ import shlex
 
 import streamlit as st
 
-from planner import (
-    commands,
-    comparison_page,
-    comparison_report,
-    pictures,
-    report,
-    report_page,
-)
-from planner.comparison import Comparison
-from planner.comparison import encode as encode_comparison
+from planner.compare.comparison import Comparison
+from planner.compare.comparison import encode as encode_comparison
+from planner.inputs.scenario import encode
 from planner.pages import screen
-from planner.pages.component import component
-from planner.scenario import encode
+from planner.pages.components import component
+from planner.reports import (
+    commands,
+    comparison_html,
+    comparison_report,
+    images,
+    plan_html,
+    plan_report,
+)
 from planner.serving import Served
 
 _images = component("copy_image")
@@ -35,11 +35,11 @@ def show(served: Served, drawings: dict):
     at = screen.address()
     _downloads(
         "plan",
-        html=lambda: report_page.as_html(served, at),
-        markdown=lambda: report.as_markdown(served, at),
-        csv=lambda: report.as_csv(served),
-        json=lambda: _json(report.with_sources(served)),
-        charts=lambda: pictures.archive(drawings, report_page.origin(served, at)),
+        html=lambda: plan_html.as_html(served, at),
+        markdown=lambda: plan_report.as_markdown(served, at),
+        csv=lambda: plan_report.as_csv(served),
+        json=lambda: _json(plan_report.with_sources(served)),
+        charts=lambda: images.archive(drawings, plan_html.origin(served, at)),
     )
     query = encode(served.plan.scenario)
     _copy("plan", drawings, query)
@@ -53,11 +53,11 @@ def show_comparison(found: Comparison, drawings: dict):
     at, query = screen.address(), encode_comparison(found)
     _downloads(
         "comparison",
-        html=lambda: comparison_page.as_html(found, at),
+        html=lambda: comparison_html.as_html(found, at),
         markdown=lambda: comparison_report.as_markdown(found, at),
         csv=lambda: comparison_report.as_csv(found),
-        json=lambda: _json(comparison_report.as_dict(found, report.with_sources)),
-        charts=lambda: pictures.archive(drawings, comparison_page.origin(found, at)),
+        json=lambda: _json(comparison_report.as_dict(found, plan_report.with_sources)),
+        charts=lambda: images.archive(drawings, comparison_html.origin(found, at)),
     )
     _copy("compare", drawings, query)
     _elsewhere("comparison", f"{at.rpartition('/')[0]}/api/compare?{query}", query)

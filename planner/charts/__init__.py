@@ -1,0 +1,1 @@
+"""Plans as drawings, and drawings as Altair charts."""

@@ -1,0 +1,1 @@
+"""Several plans side by side."""

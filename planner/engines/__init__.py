@@ -1,0 +1,1 @@
+"""Serving engines: what they reserve, and how long they take."""

@@ -1,0 +1,1 @@
+"""Predicted against measured: every figure that the project carries."""

@@ -1,0 +1,1 @@
+"""Devices, and one model over several of them."""

@@ -1,0 +1,1 @@
+"""Everything a plan is made of, checked: presets, links, scenarios, questions."""

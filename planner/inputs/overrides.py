@@ -1,0 +1,67 @@
+"""Figures of an engine that a person set, in a link: fraction:0.95,layer_us:60.
+
+Names are the fields of `engine.Engine` (memory) and `latency.Timing` (time) that hold a number.
+"""
+
+from dataclasses import replace
+from functools import lru_cache
+
+from planner.engines.memory import Engine
+from planner.engines.timing import Timing
+from planner.inputs.link import Number
+from planner.models.notation import shorten
+
+MEMORY = {
+    "fraction": Number("Memory fraction", "", 0.01, 1),
+    "non_torch_gib": Number("Libraries and buffers", "GiB", 0, 1000),
+    "link_gib": Number("More with several devices", "GiB", 0, 1000),
+    "graphs_gib": Number("Captured graphs", "GiB", 0, 1000),
+    "activation_per_width": Number("Activations, bytes for each width and token", "", 0, 1000),
+    "batched_tokens": Number("Most tokens in one step", "tokens", 1, 10_000_000),
+    "block_tokens": Number("Block", "tokens", 1, 65_536, whole=True),
+}
+TIME = {
+    "bandwidth_efficiency": Number("Part of the bandwidth reached", "", 0.01, 1),
+    "compute_efficiency": Number("Part of the peak reached in a step", "", 0.01, 1),
+    "layer_us": Number("Overhead of a layer", "µs", 0, 100_000),
+    "device_layer_us": Number("Overhead of a layer at 30 TFLOP/s of FP32", "µs", 0, 100_000),
+    "expert_layer_us": Number("More where layers hold experts", "µs", 0, 100_000),
+    "tensor_layer_us": Number("More where devices split layers", "µs", 0, 100_000),
+    "prefill_efficiency": Number("Part of the peak reached in prefill", "", 0.01, 1),
+    "prefill_floor_steps": Number("Fixed cost of a prefill, in decode steps", "", 0, 1000),
+}
+KNOWN = {**MEMORY, **TIME}
+
+
+@lru_cache(maxsize=256)
+def read(text: str) -> dict[str, float]:
+    """The figures that a text sets, by name. ValueError, a plain sentence, where one cannot be."""
+    found = {}
+    for entry in filter(None, text.split(",")):
+        name, colon, value = entry.partition(":")
+        number = KNOWN.get(name)
+        if not colon or number is None:
+            raise ValueError(f"“{shorten(entry)}” sets no figure of an engine")
+        figure = number.parse(value)
+        if number.nearest(figure) != figure:
+            low, high = f"{number.minimum:,}", f"{number.maximum:,}"
+            raise ValueError(f"“{shorten(entry)}” is not from {low} to {high}")
+        found[name] = number.nearest(figure)
+    return found
+
+
+def write(figures: dict[str, float]) -> str:
+    """The text that sets these figures."""
+    return ",".join(f"{name}:{value:.12g}" for name, value in figures.items())
+
+
+def apply_engine(engine: Engine, figures: dict[str, float]) -> Engine:
+    """The engine with those of the figures that are about its memory."""
+    own = {name: value for name, value in figures.items() if name in MEMORY}
+    return engine.changed(**own) if own else engine
+
+
+def apply_timing(timing: Timing, figures: dict[str, float]) -> Timing:
+    """The calibration with those of the figures that are about its time."""
+    own = {name: value for name, value in figures.items() if name in TIME}
+    return replace(timing, **own) if own else timing

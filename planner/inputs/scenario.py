@@ -1,0 +1,226 @@
+"""Every input of one plan, checked; and the link that carries it.
+
+The link is the only place where a state is written down, so its words never change their meaning:
+a name, once used, stays, and a new one gets as its default what older links meant by its absence.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from urllib.parse import urlencode
+
+from planner.engines.memory import Engine
+from planner.engines.timing import Timing, timings
+from planner.hardware import parallel
+from planner.hardware.accelerator import Accelerator
+from planner.hardware.parallel import Layout
+from planner.inputs import overrides, presets
+from planner.inputs.link import VERSION, Notice, Number, collect
+from planner.models.model import Model
+from planner.models.notation import shorten
+
+NUMBERS = {
+    "concurrency": Number("Concurrency", "requests", 1, 4096, whole=True),
+    "context": Number("Context", "tokens", 128, 1_048_576, whole=True),
+    "bandwidth": Number("Bandwidth", "GB/s", 1, 100_000),
+    "memory": Number("Memory", "GB", 1, 100_000),
+    "peak": Number("Compute", "TFLOP/s", 0.1, 100_000),
+}
+LENGTHS = {  # 0: not given
+    "prompt": Number("Prompt", "tokens", 0, 1_048_576, whole=True),
+    "prefix": Number("Prefix in cache", "tokens", 0, 1_048_576, whole=True),
+    "output": Number("Output", "tokens", 0, 1_048_576, whole=True),
+}
+PARALLEL = {
+    "tp": Number("Tensor parallel", "devices", 1, parallel.MOST_DEVICES, whole=True),
+    "pp": Number("Pipeline stages", "devices", 1, parallel.MOST_DEVICES, whole=True),
+    "dp": Number("Data-parallel attention", "groups", 1, parallel.MOST_DEVICES, whole=True),
+    "ep": Number("Expert parallel", "devices", 1, parallel.MOST_DEVICES, whole=True),
+}
+ALL_NUMBERS = {**NUMBERS, **LENGTHS, **PARALLEL}
+# Parameters that came after the first links: left out of a link where they have this value, which
+# is what a link without them has always meant.
+ADDED = {
+    "cache_k": "fp16",
+    "cache_v": "fp16",
+    "tp": 1,
+    "pp": 1,
+    "dp": 1,
+    "ep": 1,
+    "engine": "ideal",
+    "set": "",
+    "prompt": 0,
+    "prefix": 0,
+    "output": 0,
+}
+FIND = {
+    "model": presets.model,
+    "device": presets.accelerator,
+    "weights": presets.weight_format,
+    "cache_k": presets.cache_format,
+    "cache_v": presets.cache_format,
+    "engine": presets.engine,
+}
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One complete set of inputs. What is left out gets its default; a device its own numbers.
+
+    model: the id of a preset, or a model's notation (`notation.model_to_text`). weights: the format
+    they are stored in, by default the model's own. cache_k, cache_v: those of keys and values.
+    device, and how many: tp tensor-parallel devices in each of pp pipeline stages and dp
+    data-parallel groups, experts dealt out over ep. concurrency: requests decoding at once, on all
+    devices together. context: tokens of each request, prompt and generated so far. Of each device:
+    bandwidth in GB/s, memory in GB (decimal, what can be allocated), peak in dense 16-bit TFLOP/s.
+    engine: who serves; set: figures of it that were changed, as `settings.read` reads them. prompt:
+    tokens of a request's prompt, 0 where it is the whole context; prefix: how many of them are in
+    the cache already; output: tokens that a request writes, 0 where no new prompts arrive.
+    Raises ValueError, naming the input, on a value that is not allowed.
+    """
+
+    model: str = "lesson-7b-gqa"
+    weights: str | None = None
+    cache_k: str = "fp16"
+    cache_v: str = "fp16"
+    device: str = "lesson"
+    tp: int = 1
+    pp: int = 1
+    dp: int = 1
+    ep: int = 1
+    concurrency: int = 16
+    context: int = 8192
+    bandwidth: float | None = None
+    memory: float | None = None
+    peak: float | None = None
+    engine: str = "ideal"
+    set: str = ""
+    prompt: int = 0
+    prefix: int = 0
+    output: int = 0
+
+    def __post_init__(self):
+        for name, find in FIND.items():
+            value = getattr(self, name)
+            if name == "weights" and value is None:
+                value = self.the_model.dtype
+                object.__setattr__(self, name, value)
+            try:
+                find(value)
+            except ValueError as problem:
+                raise ValueError(f"{name}: {problem}") from None
+        for name, value in device_numbers(self.device).items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, value)
+        for name, number in ALL_NUMBERS.items():
+            value = getattr(self, name)
+            if not isinstance(value, (int, float)) or isinstance(value, bool):
+                raise ValueError(f"{name}: {shorten(repr(value))} is not a number")
+            if not math.isfinite(value) or number.nearest(value) != value:
+                kind = "a whole number" if number.whole else "a number"
+                raise ValueError(
+                    f"{name}: {value} is not {kind} from {number.minimum:,} to {number.maximum:,}"
+                )
+            object.__setattr__(self, name, number.nearest(value))
+        for refusal in parallel.refusals(self.layout, self.the_model, self.layout.devices):
+            raise ValueError(f"{SHORT[refusal.name]}: {refusal.text}")
+        try:
+            overrides.read(self.set)
+        except ValueError as problem:
+            raise ValueError(f"set: {problem}") from None
+
+    @property
+    def the_model(self) -> Model:
+        return presets.model(self.model)
+
+    @property
+    def the_device(self) -> Accelerator:
+        return presets.accelerator(self.device)
+
+    @property
+    def the_engine(self) -> Engine:
+        """The engine with the figures of its memory that were set."""
+        return overrides.apply_engine(presets.engine(self.engine), overrides.read(self.set))
+
+    @property
+    def the_timing(self) -> Timing:
+        """The engine's calibration with the figures that were set."""
+        return overrides.apply_timing(timings()[self.engine], overrides.read(self.set))
+
+    @property
+    def layout(self) -> Layout:
+        return Layout(tensor=self.tp, pipeline=self.pp, data=self.dp, expert=self.ep)
+
+
+SHORT = {"tensor": "tp", "pipeline": "pp", "data": "dp", "expert": "ep", "devices": "tp"}
+
+
+def device_numbers(device: str) -> dict[str, float]:
+    """What choosing a device fills in, in the link's units."""
+    row = presets.accelerator(device)
+    return {"bandwidth": row.bandwidth_gb_s, "memory": row.memory_gb, "peak": row.fp16_tflops}
+
+
+def as_link(scenario: Scenario) -> dict[str, str]:
+    """The link's parameters and values, in one fixed order."""
+    values = {field.name: getattr(scenario, field.name) for field in fields(scenario)}
+    return {
+        name: str(value)
+        for name, value in {"v": VERSION, **values}.items()
+        if name not in ADDED or value != ADDED[name]
+    }
+
+
+def encode(scenario: Scenario) -> str:
+    """The query string that holds the whole scenario."""
+    return urlencode(as_link(scenario), safe="~:,")
+
+
+def decode(query: str | Mapping[str, Sequence[str]]) -> tuple[Scenario, tuple[Notice, ...]]:
+    """The scenario that a link holds, and what in it could not be taken as it stands.
+
+    Never raises. A missing parameter takes its default; a bad one takes the nearest sane value and
+    is named in a notice. `query` is the text after the question mark or its values by name.
+    """
+    given, notices = collect(query, {field.name for field in fields(Scenario)})
+    values = {}
+    for name, find in FIND.items():
+        default = getattr(Scenario, name) or presets.model(values["model"]).dtype
+        values[name] = given.get(name, default)
+        try:
+            find(values[name])
+        except ValueError as problem:
+            notices.append(Notice(name, str(problem), f"{find(default).name} is used instead"))
+            values[name] = default
+    defaults = Scenario(**values)
+    for name, number in ALL_NUMBERS.items():
+        values[name], wrong = number.read(name, given.get(name), getattr(defaults, name))
+        notices += wrong
+    values |= _divisible(values, notices)
+    values["set"] = given.get("set", "")
+    try:
+        overrides.read(values["set"])
+    except ValueError as problem:
+        instead = "the engine's own figures are used instead"
+        notices.append(Notice("set", str(problem), instead))
+        values["set"] = ""
+    return Scenario(**values), tuple(notices)
+
+
+def _divisible(values, notices):
+    """The nearest layout that the model can have, and a notice for each size that it cannot."""
+    model = presets.model(values["model"])
+    layout = Layout(values["tp"], values["pp"], values["dp"], values["ep"])
+    wrong = parallel.refusals(layout, model, layout.devices)
+    if not wrong:
+        return {}
+    able = parallel.layouts(model, layout.devices) or (parallel.ONE_DEVICE,)
+    used = min(
+        able, key=lambda each: abs(each.tensor - layout.tensor) + abs(each.data - layout.data)
+    )
+    instead = f"tp {used.tensor}, pp {used.pipeline}, dp {used.data}, ep {used.expert} are used"
+    notices.extend(
+        Notice(SHORT[each.name], each.text.removesuffix("."), f"{instead} instead")
+        for each in wrong
+    )
+    return {"tp": used.tensor, "pp": used.pipeline, "dp": used.data, "ep": used.expert}

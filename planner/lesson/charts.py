@@ -1,0 +1,388 @@
+"""The lesson's charts: frames -> Altair, like `planner.charts`, on named data and fixed axes.
+
+A function here has the name that a `Picture` of `planner.lesson.view` gives; its arguments are the
+bounds of that picture's drawing and, last, whether the page is dark.
+"""
+
+import math
+
+import altair as alt
+
+from planner.charts import charts
+from planner.charts.charts import COLOURS, HEIGHT, HOVER, INK, MUTED, OUTLINE, PAPER, chart_on
+from planner.lesson import allocation, attention, operations, roofline, stored
+
+LOW, TALL = 200, 360  # heights, the legend below the picture included
+GUESS = [4, 3]
+# Worked out is compute, read is cache; what is over and done with is grey.
+STATES = {
+    stored.NEW: COLOURS["compute"],
+    stored.AGAIN: "#DDA9C5",  # the same, paler
+    stored.READ: COLOURS["cache"],
+    stored.GONE: COLOURS["overhead"],
+    stored.DONE: COLOURS["overhead"],
+    stored.UNSEEN: "transparent",
+    stored.EMPTY: "transparent",
+}
+
+
+def _axis(title, domain, kind="linear", **axis):
+    """Title, scale and axis of a quantity between fixed ends."""
+    return {
+        "title": title,
+        "scale": alt.Scale(type=kind, domain=list(domain), nice=False),
+        "axis": alt.Axis(**{"tickCount": 6, "grid": False, **axis}),
+    }
+
+
+def _powers(low, high, most=6):
+    """Powers of ten from low to high, at most so many."""
+    first, last = (round(math.log10(end)) for end in (low, high))
+    step = -(-(last - first) // (most - 1)) or 1
+    return [10.0**power for power in range(first, last + 1, step)]
+
+
+def guessed(spec, marks, channel, dark):
+    """A chart's specification with guesses on it: rules at `marks`, across the given axis.
+
+    spec: as `charts.prepared` made it; it is left as it is. marks: rows with `at` and `label`.
+    """
+    layers = spec.get("layer") or [{key: spec[key] for key in ("data", "mark", "encoding")}]
+    rest = {key: spec[key] for key in spec if key not in ("layer", "data", "mark", "encoding")}
+    at = {"field": "at", "type": "quantitative"}
+    beside = {"y": {"value": 4}} if channel == "x" else {"x": {"value": 4}}
+    text = {"type": "text", "align": "left", "dx": 4, "dy": -6, "fontWeight": "bold"}
+    if channel == "x":
+        text |= {"dy": 6, "baseline": "top"}
+    rule = {"type": "rule", "strokeDash": GUESS, "strokeWidth": 2}
+    common = {"data": {"values": marks}}
+    over = [
+        {
+            **common,
+            "mark": {**rule, "color": INK[dark], "aria": False},
+            "encoding": {channel: at},
+        },
+        *(
+            {
+                **common,
+                "mark": {**text, **style, "aria": False},
+                "encoding": {channel: at, **beside, "text": {"field": "label"}},
+            }
+            for style in (
+                {"stroke": PAPER[dark], "strokeWidth": 4, "color": PAPER[dark]},
+                {"color": INK[dark]},
+            )
+        ),
+    ]
+    return {**rest, "layer": [*layers, *over]}
+
+
+def large(spec, text=17):
+    """A chart's specification in type that is read from the back of a room; `text`: on it."""
+    sizes = {"labelFontSize": 17, "titleFontSize": 17}
+    config = {"axis": sizes, "legend": {**sizes, "labelLimit": 300}, "text": {"fontSize": text}}
+    height = min(round(1.3 * spec["height"]), TALL)
+    held = {**_legends(spec, text), "height": height}
+    return {**held, "config": {**spec.get("config", {}), **config}}
+
+
+def _legends(part, size):
+    """A part of a specification, with another size for legends that have one of their own."""
+    if isinstance(part, list):
+        return [_legends(each, size) for each in part]
+    if not isinstance(part, dict):
+        return part
+    if "labelFontSize" in (part.get("legend") or {}):
+        return {**part, "legend": {**part["legend"], "columns": 2, "labelFontSize": size}}
+    return {name: _legends(each, size) for name, each in part.items()}
+
+
+# --- why, stored, proof -------------------------------------------------------------------------
+
+
+def work(kind, x_ends, y_ends, dark):
+    """Multiply-adds over the steps, with a cache in full ink, without one dashed. Data: rows, ends.
+
+    kind: "linear" or "log".
+    """
+    ticks = {"values": _powers(*x_ends)} if kind == "log" else {"tickMinStep": 1}
+    powers = {"values": _powers(*y_ends)} if kind == "log" else {}
+    x = alt.X("step:Q", **_axis("Step (token)", x_ends, kind, format="~s", **ticks))
+    y = alt.Y("value:Q", **_axis("Multiply-adds", y_ends, kind, format="~s", **powers))
+    dashes = alt.condition(
+        f"datum.way == '{operations.WITH}'", alt.value([1, 0]), alt.value([6, 4])
+    )
+    line = chart_on("rows").mark_line(color=INK[dark], strokeWidth=2, clip=True)
+    seen = alt.condition("datum.dot", alt.value(1), alt.value(0))
+    dots = chart_on("rows").mark_point(filled=True, size=45, color=INK[dark])
+    away = alt.expr(f"datum.way == '{operations.WITH}' ? 20 : -12")  # on the line's outer side
+    names = chart_on("ends").mark_text(
+        align="right", dx=-8, dy=away, color=INK[dark], fontWeight="bold", aria=False
+    )
+    return (
+        line.encode(x=x, y=y, detail="way:N", strokeDash=dashes)
+        + dots.encode(x=x, y=y, opacity=seen, tooltip=HOVER)
+        + names.encode(x=x, y=y, text="way:N")
+    ).properties(height=HEIGHT)
+
+
+def _cells(x, y, states, height, columns):
+    """A grid of cells coloured by their state, a sign in each. Data: rows."""
+    colours = [states[state] for state in states]
+    base = chart_on("rows").encode(x=x, y=y, tooltip=HOVER)
+    shown = [state for state in states if states[state] != "transparent"]
+    cells = base.mark_rect(stroke=OUTLINE, strokeWidth=0.6).encode(
+        color=alt.Color("state:N", title=None)
+        .scale(domain=list(states), range=colours)
+        .legend(
+            orient="bottom",
+            columns=columns,
+            values=shown,
+            symbolType="square",
+            symbolStrokeWidth=0.5,
+        )
+    )
+    signs = base.mark_text(color="#000000", fontWeight="bold", aria=False).encode(text="sign:N")
+    return (cells + signs).properties(height=height)
+
+
+def _only(states, names):
+    return {name: states[name] for name in names}
+
+
+def _place(field, title, tokens):
+    return {
+        "shorthand": f"{field}:O",
+        "title": title,
+        "scale": alt.Scale(domain=list(range(1, tokens + 1)), padding=0.04),
+        "axis": alt.Axis(labelAngle=0, ticks=False, domain=False),
+    }
+
+
+def vectors(tokens, dark):
+    """Query, key and value of each token, by what became of them. Data: rows."""
+    x = alt.X(**_place("position", "Token", tokens))
+    y = alt.Y("vector:N", title=None, sort=None).axis(ticks=False, domain=False)
+    names = (stored.NEW, stored.AGAIN, stored.READ, stored.GONE, stored.EMPTY)
+    return _cells(x, y, _only(STATES, names), 230, 2)
+
+
+def grid(tokens, dark):
+    """Queries against keys, by when their score is worked out. Data: rows."""
+    x = alt.X(**_place("key", "Key of token", tokens))
+    y = alt.Y(**_place("query", "Query of token", tokens))
+    names = (stored.NEW, stored.AGAIN, stored.DONE, stored.UNSEEN, stored.EMPTY)
+    return _cells(x, y, _only(STATES, names), TALL, 1)
+
+
+def differences(ends, tokens, dark):
+    """Largest difference at each token on a logarithmic axis, decode filled. Data: rows."""
+    y = alt.Y("value:Q", **_axis("Largest difference", ends, "log", **_tens(ends)))
+    base = chart_on("rows").encode(x=alt.X(**_place("position", "Token", tokens)))
+    stems = base.mark_rule(color=MUTED[dark], strokeWidth=2, aria=False)
+    dots = base.mark_point(size=110, strokeWidth=2, color=INK[dark], opacity=1)
+    names = alt.Scale(domain=[roofline.PREFILL, roofline.DECODE], range=["circle", "square"])
+    return (
+        stems.encode(y=y, y2=alt.Y2("low:Q"))
+        + dots.encode(
+            y=y,
+            shape=alt.Shape("phase:N", title=None, scale=names).legend(orient="bottom"),
+            tooltip=HOVER,
+        )
+    ).properties(height=300)
+
+
+def mistakes(ends, dark):
+    """Largest difference of every mistake at both precisions; the chosen one filled. Data: rows."""
+    x = alt.X("value:Q", **_axis("Largest difference", ends, "log", **_tens(ends)))
+    order = ["Done right", *(each.name for each in attention.MISTAKES.values())]
+    y = alt.Y("name:N", title=None, sort=order).axis(
+        ticks=False, domain=False, grid=True, labelLimit=230
+    )
+    shape = alt.Scale(domain=["32 bits", "64 bits"], range=["circle", "diamond"])
+    return (
+        chart_on("rows")
+        .mark_point(size=110, strokeWidth=2, color=INK[dark], opacity=1)
+        .encode(
+            x=x,
+            y=y,
+            shape=alt.Shape("bits:N", title=None, scale=shape).legend(orient="bottom"),
+            fill=alt.condition("datum.chosen", alt.value(INK[dark]), alt.value("transparent")),
+            tooltip=HOVER,
+        )
+        .properties(height=300)
+    )
+
+
+def _tens(ends):
+    return {"values": _powers(*ends), "format": "~e"}
+
+
+# --- phases, cost, managing, speed --------------------------------------------------------------
+
+
+def roof(ends, dark):
+    """What a device can do at each intensity, and where the phases stand. Data: roof, trail, …"""
+    wide = (roofline.LOWEST, roofline.HIGHEST)
+    x = _axis("FLOPs per byte", wide, "log", values=_powers(*wide), format=",~r")
+    y = _axis("Attainable (TFLOP/s)", ends, "log", values=_powers(*ends), format=",~r")
+    x, y = alt.X("intensity:Q", **x), alt.Y("attainable:Q", **y)
+    roof = chart_on("roof").mark_line(color=INK[dark], strokeWidth=2, clip=True, aria=False)
+    ridge = chart_on("ridge").encode(x=alt.X("at:Q"))
+    line = ridge.mark_rule(color=MUTED[dark], strokeDash=[2, 3], aria=False)
+    name = ridge.mark_text(color=MUTED[dark], align="left", dx=4, aria=False)
+    trail = chart_on("trail").mark_point(size=30, color=MUTED[dark], filled=True, clip=True)
+    points = chart_on("points").encode(x=x, y=y, tooltip=HOVER)
+    dots = points.mark_point(filled=True, size=150, opacity=1, clip=True)
+    colours = alt.Scale(
+        domain=[roofline.PREFILL, roofline.DECODE], range=[COLOURS["compute"], COLOURS["weights"]]
+    )
+    text = points.mark_text(dy=18, color=INK[dark], fontWeight="bold", aria=False)
+    return (
+        roof.encode(x=x, y=y)
+        + line
+        + name.encode(y=alt.value(8), text="label:N")
+        + trail.encode(x=x, y=y, tooltip=HOVER)
+        + dots.encode(color=alt.Color("phase:N", scale=colours, legend=None))
+        + text.encode(text="label:N")
+    ).properties(height=HEIGHT)
+
+
+def timeline(most, dark):
+    """One request in time: prefill, then decode steps joined to bars. Data: rows."""
+    colours = alt.Scale(
+        domain=[roofline.PREFILL, roofline.DECODE], range=[COLOURS["compute"], COLOURS["weights"]]
+    )
+    return (
+        chart_on("rows")
+        .mark_bar(size=34, stroke=PAPER[dark], strokeWidth=0.5)
+        .encode(
+            x=alt.X("start_s:Q", **_axis("Time since arrival (s)", (0, most))),
+            x2=alt.X2("end_s:Q"),
+            y=alt.Y("phase:N", title=None, sort=[roofline.PREFILL, roofline.DECODE]).axis(
+                ticks=False, domain=False
+            ),
+            color=alt.Color("phase:N", scale=colours, legend=None),
+            tooltip=HOVER,
+        )
+        .properties(height=LOW)
+    )
+
+
+def levers(most, dark):
+    """Cache bytes to scale, a bar a lever, the value beside it. Data: rows."""
+    x = alt.X("gigabytes:Q", **_axis("Cache of all requests (GB)", (0, most), format=",~r"))
+    y = alt.Y("lever:N", title=None, sort=None).axis(ticks=False, domain=False, labelLimit=170)
+    base = chart_on("rows").encode(x=x, y=y, tooltip=HOVER)
+    bars = base.mark_bar(color=COLOURS["cache"], size=18)
+    inside = f"datum.gigabytes > {0.75 * most}"
+    text = base.mark_text(color=INK[dark], fontWeight="bold", aria=False).encode(
+        text="label:N", color=alt.condition(inside, alt.value("#000000"), alt.value(INK[dark]))
+    )
+    left = text.mark_text(align="left", dx=5, fontWeight="bold", aria=False)
+    right = text.mark_text(align="right", dx=-5, fontWeight="bold", aria=False)
+    return (
+        bars + left.transform_filter(f"!({inside})") + right.transform_filter(inside)
+    ).properties(height=HEIGHT)
+
+
+def blocks(dark):
+    """A memory of blocks, filled as far as their tokens reach. Data: rows."""
+    states = {
+        allocation.USED: COLOURS["cache"],
+        allocation.PREFIX: "#F3CC7F",  # the cache's colour, paler: one copy for many
+        allocation.RESERVED: "transparent",
+        allocation.LEAKED: COLOURS["overhead"],
+        allocation.FREE: "transparent",
+    }
+    x = alt.X("column:O", axis=None, scale=alt.Scale(padding=0.06))
+
+    def y(field):
+        return alt.Y(field, axis=None, scale=alt.Scale(domain=[4, 0], nice=False))
+
+    base = chart_on("rows").encode(x=x, tooltip=HOVER)
+    held = f"datum.state != '{allocation.FREE}'"
+    outline = base.mark_rect(filled=False, strokeWidth=1.5).encode(
+        y=y("row:Q"),
+        y2=alt.Y2("end:Q"),
+        stroke=alt.condition(held, alt.value(INK[dark]), alt.value(OUTLINE)),
+        strokeOpacity=alt.condition(held, alt.value(0.8), alt.value(0.35)),
+    )
+    fill = base.mark_rect().encode(
+        y=y("filled:Q"),
+        y2=alt.Y2("end:Q"),
+        color=alt.Color("state:N", title=None)
+        .scale(domain=list(states), range=list(states.values()))
+        .legend(
+            orient="bottom",
+            columns=2,
+            symbolType="square",
+            symbolStrokeColor=OUTLINE,
+            symbolStrokeWidth=1,
+            values=[state for state in states if state != allocation.FREE],
+        ),
+    )
+    lost = base.transform_filter(f"datum.state == '{allocation.LEAKED}'").mark_rect(
+        color=COLOURS["overhead"], aria=False
+    )
+    signs = base.mark_text(aria=False, fontSize=10).encode(
+        y=y("middle:Q"),
+        text="sign:N",
+        color=alt.condition("datum.dark_ink", alt.value("#000000"), alt.value(INK[dark])),
+    )
+    return (fill + lost.encode(y=y("row:Q"), y2=alt.Y2("end:Q")) + outline + signs).properties(
+        height=230
+    )
+
+
+def held(last, dark):
+    """What of the memory is held over time, and whether it is filled. Data: rows, now."""
+    parts = {
+        "never given back": COLOURS["overhead"],
+        "filled": COLOURS["cache"],
+        "held and empty": "transparent",
+    }
+    areas = (
+        chart_on("rows")
+        .mark_area(interpolate="step-after", stroke=OUTLINE, strokeWidth=1)
+        .encode(
+            x=alt.X("tick:Q", **_axis("Time (ticks)", (0, last))),
+            y=alt.Y("start:Q", **_axis("Memory (%)", (0, 100))),
+            y2=alt.Y2("end:Q"),
+            color=alt.Color("part:N", title=None)
+            .scale(domain=list(parts), range=list(parts.values()))
+            .legend(orient="bottom", columns=3, symbolType="square", symbolStrokeColor=OUTLINE,
+                    symbolStrokeWidth=1),
+            tooltip=HOVER,
+        )
+    )  # fmt: skip
+    now = chart_on("now").mark_rule(color=INK[dark], strokeWidth=2, aria=False)
+    return (areas + now.encode(x=alt.X("tick:Q"))).properties(height=HEIGHT)
+
+
+def speeds(most, dark):
+    """Tokens a second over the context, MHA and GQA, and a reader. Data: rows, points, …"""
+    x = charts.context_axis("context_tokens:Q", longest=131_072)
+    y = alt.Y("tokens_per_s:Q", **_axis("Tokens per second", (0, most), grid=True))
+    dash = alt.condition("datum.attention == 'MHA'", alt.value([1, 0]), alt.value([6, 4]))
+    line = chart_on("rows").mark_line(color=INK[dark], strokeWidth=2, clip=True, aria=False)
+    away = alt.expr("datum.attention == 'MHA' ? 14 : -12")  # each on its line's outer side
+    names = chart_on("ends").mark_text(dy=away, color=INK[dark], aria=False)
+    reader = chart_on("reading").encode(y=alt.Y("at:Q"))
+    rule = reader.mark_rule(color=MUTED[dark], strokeDash=[2, 3], aria=False)
+    said = reader.mark_text(align="left", dx=4, dy=-7, color=MUTED[dark], aria=False)
+    points = chart_on("points").encode(x=x, y=y, tooltip=HOVER)
+    dots = points.mark_point(filled=True, size=110, color=INK[dark], opacity=1, clip=True)
+    text = points.mark_text(
+        dy=away, dx=-4, align="right", color=INK[dark], fontWeight="bold", aria=False
+    )
+    hover = chart_on("rows").mark_point(size=100, opacity=0, clip=True, aria=False)
+    return (
+        line.encode(x=x, y=y, detail="attention:N", strokeDash=dash)
+        + names.encode(x=x, y=y, text="attention:N")
+        + rule
+        + said.encode(x=alt.value(0), text="label:N")
+        + hover.encode(x=x, y=y, tooltip=HOVER)
+        + dots
+        + text.encode(text="label:N")
+    ).properties(height=HEIGHT)

@@ -1,0 +1,1 @@
+"""Start-up logs: what they say, whose they are, and the plan they speak of."""

@@ -1,0 +1,1 @@
+"""A plan or a comparison to take along: JSON, CSV, Markdown, HTML, pictures, commands."""

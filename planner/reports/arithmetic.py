@@ -1,0 +1,384 @@
+"""The arithmetic of a plan: each equation with this plan's numbers in it, and its result.
+
+The text is exact: numbers are written with all their digits, so that whoever types it into a
+calculator gets the figure on the page (a test does just that).
+"""
+
+import math
+from dataclasses import dataclass
+
+from planner import describe
+from planner.hardware import parallel
+from planner.inputs import presets
+from planner.plan import READING_TOKENS_PER_S, Plan
+from planner.serving import Served, parts
+from planner.units import GB, GIGA, TERA
+
+
+@dataclass(frozen=True)
+class Worked:
+    """One equation. `value` is the plan's own, in SI units; `result` is how the page shows it."""
+
+    title: str
+    symbols: str
+    numbers: str
+    result: str
+    value: float
+
+
+def exact(value: float) -> str:
+    """A number with all its digits and no more, thousands separated."""
+    if float(value).is_integer():
+        return f"{value:,.0f}"
+    return f"{value:,.15g}" if abs(value) >= 1e-4 else f"{value:.20f}".rstrip("0")
+
+
+def gb(count: float) -> str:
+    """Bytes as exact decimal GB."""
+    return f"{exact(count / GB)} GB"
+
+
+def arithmetic(plan: Plan) -> list[Worked]:
+    """Every equation behind the plan's figures, in the order in which they build on each other."""
+    return [
+        *_weights(plan),
+        *_cache(plan),
+        *_memory(plan),
+        *_decode(plan),
+        *_crossovers(plan),
+        *_prefill(plan),
+    ]
+
+
+def _weights(plan):
+    stored, total = presets.weight_format(plan.scenario.weights), plan.weights_bytes
+    if plan.weights.measured:
+        text = f"{exact(total)} bytes"
+        yield Worked(
+            "Weights, the size of the published files", "W", text, describe.data(total), total
+        )
+        return
+    model = plan.model
+    parts = {
+        stored.body_bits: model.parameters
+        - model.embedding_parameters
+        - model.head_parameters
+        - model.expert_parameters
+    }
+    for count, bits in (
+        (model.expert_parameters, stored.expert_bits),
+        (model.embedding_parameters, stored.embedding_bits),
+        (model.head_parameters, stored.head_bits),
+    ):
+        parts[bits] = parts.get(bits, 0) + count
+    text = " + ".join(
+        f"{exact(count / GIGA)} billion × {exact(bits)} bits / 8"
+        for bits, count in parts.items()
+        if count
+    )
+    yield Worked("Weights", "Σ P · bits / 8", text, describe.data(total), total)
+
+
+def _layer_bytes(plan, group):
+    """One group's bytes for a stored token, as a sum of products."""
+    scenario = plan.scenario
+    key, value = (presets.cache_format(each).bytes for each in (scenario.cache_k, scenario.cache_v))
+    head = f"{group.layers} layers × {group.kv_heads} heads"
+    if group.key_dim == group.value_dim and key == value:
+        text = f"2 × {head} × {group.key_dim} × {exact(key)} bytes"
+    elif group.value_dim:
+        parts = f"{group.key_dim} × {exact(key)} bytes + {group.value_dim} × {exact(value)} bytes"
+        text = f"{head} × ({parts})"
+    else:  # a latent is stored once, for keys and values together
+        text = f"{head} × {group.key_dim} × {exact(key)} bytes"
+    index = f"{group.layers} layers × {group.index_bytes} bytes" if group.index_bytes else ""
+    return text, index
+
+
+def _cache(plan):
+    groups = [group for group in plan.model.groups if group.kv_heads]
+    growing, windowed = [], []
+    for group in groups:
+        text, index = _layer_bytes(plan, group)
+        if group.stride > 1:
+            growing.append(f"({text}{f' + {index}' if index else ''}) / {group.stride}")
+        elif group.window is None:
+            growing += [text, index]
+        if group.window:
+            windowed.append(text if group.stride > 1 else " + ".join(filter(None, (text, index))))
+    growing = [text for text in growing if text]
+    if growing:
+        yield Worked(
+            "Cache for one token",
+            "2 · L · H_kv · d_h · b",
+            " + ".join(growing),
+            f"{exact(plan.cache_bytes_per_token)} bytes",
+            plan.cache_bytes_per_token,
+        )
+    for text, (each, most) in zip(windowed, plan.cache.windowed, strict=True):
+        yield Worked(
+            f"Cache for one token in layers that keep {most:,} tokens",
+            "2 · L · H_kv · d_h · b",
+            text,
+            f"{exact(each)} bytes",
+            each,
+        )
+    states = [
+        f"{group.layers} layers × {group.state_bytes:,} bytes"
+        for group in plan.model.groups
+        if group.state_bytes
+    ]
+    if states:
+        yield Worked(
+            "State of one request in recurrent layers, whatever its context",
+            "Σ L · s",
+            " + ".join(states),
+            describe.data(plan.cache_fixed_bytes_per_request),
+            plan.cache_fixed_bytes_per_request,
+        )
+    context, request = f"{plan.context_tokens:,}", plan.cache_bytes_per_request
+    parts = [
+        f"{exact(plan.cache.fixed)} bytes" if plan.cache.fixed else "",
+        f"{exact(plan.cache.per_token)} bytes × {context} tokens" if plan.cache.per_token else "",
+        *(f"{exact(p)} bytes × min({context}, {w:,}) tokens" for p, w in plan.cache.windowed),
+    ]
+    yield Worked(
+        "Cache of one request",
+        "Σ bytes per token · n",
+        " + ".join(part for part in parts if part) or "0 bytes",
+        describe.data(request),
+        request,
+    )
+    yield Worked(
+        "Cache of all requests",
+        "C = c · B",
+        f"{gb(request)} × {plan.concurrency:,} requests",
+        describe.data(plan.cache_bytes),
+        plan.cache_bytes,
+    )
+
+
+def _memory(plan):
+    needed = plan.memory_needed_bytes
+    where = " on the fullest device" if plan.scenario.layout.devices > 1 else ""
+    yield Worked(
+        f"Memory needed{where}",
+        "W + C",
+        f"{gb(plan.device_weights_bytes)} + {gb(plan.device_cache_bytes)}",
+        describe.data(needed),
+        needed,
+    )
+    if len(plan.stages) > 1 or plan.memory_usable_bytes < plan.device_weights_bytes:
+        return  # the smallest over the stages of a pipeline is no one line
+    (stage,) = plan.stages
+    layout = plan.scenario.layout
+    room = f"({gb(plan.memory_usable_bytes)} − {gb(stage.weights_bytes)})"
+    request = stage.request_bytes(plan.context_tokens)
+    groups = f"{layout.data} × " if layout.data > 1 else ""
+    if math.isfinite(plan.max_concurrency):
+        yield Worked(
+            "Most requests of this context",
+            "⌊(M − W) / c⌋",
+            f"{groups}⌊{room} / {gb(request)}⌋",
+            describe.whole(plan.max_concurrency),
+            plan.max_concurrency,
+        )
+    grows = sum(
+        p for p, w in zip(stage.bytes_per_token, stage.windows, strict=True) if math.isinf(w)
+    )
+    full = [
+        (p, w)
+        for p, w in zip(stage.bytes_per_token, stage.windows, strict=True)
+        if math.isfinite(w)
+    ]
+    longest = plan.max_context_tokens
+    if grows and longest > 0 and all(longest >= w for _, w in full):
+        requests = parallel.requests_per_group(plan.concurrency, layout.data)
+        fixed = stage.fixed_bytes + sum(p * w for p, w in full)
+        less = f" − {gb(fixed)}" if fixed else ""
+        yield Worked(
+            "Longest context of these requests",
+            "⌊((M − W) / B − fixed) / bytes per token⌋",
+            f"⌊({room} / {exact(requests)}{less}) / {gb(grows)}⌋",
+            describe.whole(longest),
+            longest,
+        )
+
+
+def _decode(plan):
+    if plan.model.experts:
+        model = plan.model
+        yield Worked(
+            "Experts that a step reads, of all",
+            "1 − (1 − k / E) ^ B",
+            f"1 − (1 − {model.experts_per_token} / {model.experts}) ^ {plan.concurrency:,}",
+            f"{describe.significant(100 * plan.experts_read)} %",
+            plan.experts_read,
+        )
+    read, cache = gb(plan.weights_read_bytes), gb(plan.cache_read_bytes)
+    bandwidth = exact(plan.bandwidth_bytes_per_s / GB)
+    step = plan.decode_step_s
+    yield Worked(
+        "Time per token",
+        "(W + C) / BW",
+        f"({read} + {cache}) / {bandwidth} GB/s",
+        describe.duration(step),
+        step,
+    )
+    yield Worked(
+        "What one user sees",
+        "BW / (W + C)",
+        f"{bandwidth} GB/s / ({read} + {cache})",
+        describe.rate(plan.tokens_per_s_per_request),
+        plan.tokens_per_s_per_request,
+    )
+    yield Worked(
+        "All requests together",
+        "B · BW / (W + C)",
+        f"{plan.concurrency:,} × {bandwidth} GB/s / ({read} + {cache})",
+        describe.rate(plan.tokens_per_s_total),
+        plan.tokens_per_s_total,
+    )
+    yield Worked(
+        f"Bandwidth for {READING_TOKENS_PER_S} tokens/s each, the pace of a fast reader",
+        "(W + C) / TPOT",
+        f"({read} + {cache}) × {READING_TOKENS_PER_S}/s",
+        f"{describe.significant(plan.reading_bandwidth_bytes_per_s / GB)} GB/s",
+        plan.reading_bandwidth_bytes_per_s,
+    )
+
+
+def _crossovers(plan):
+    read, bandwidth = gb(plan.weights_read_bytes), exact(plan.bandwidth_bytes_per_s / GB)
+    grows = [pair for s in plan.stages for pair in zip(s.bytes_per_token, s.windows, strict=True)]
+    fixed = sum(stage.fixed_bytes for stage in plan.stages)
+    endless = sum(p for p, w in grows if math.isinf(w))
+    full = [(p, w) for p, w in grows if math.isfinite(w)]
+    context = plan.crossover_context_tokens
+    requests = parallel.requests_per_group(plan.concurrency, plan.scenario.dp)
+    if 0 < context < math.inf and endless and all(context >= w for _, w in full):
+        fixed += sum(p * w for p, w in full)
+        less = f" − {gb(fixed)}" if fixed else ""
+        yield Worked(
+            "Context at which the caches take as long to read as the weights",
+            "⌊(W / B − fixed) / bytes per token⌋",
+            f"⌊({read} / {exact(requests)}{less}) / {gb(endless)}⌋",
+            f"{describe.whole(context)} tokens",
+            context,
+        )
+    if math.isfinite(plan.crossover_concurrency) and not plan.model.experts:
+        layout = plan.scenario.layout
+        each = f"{exact(plan.decode_flops / plan.concurrency / TERA)} TFLOP"
+        peak = f"{exact(plan.peak_flops * layout.stage_devices / TERA)} TFLOP/s"
+        cache = gb(plan.cache_read_bytes / requests / layout.data)
+        yield Worked(
+            "Requests at which computing takes as long as reading",
+            "(W / BW) / (FLOPs / peak − c / BW)",
+            f"({read} / {bandwidth} GB/s) / ({each} / {peak} − {cache} / {bandwidth} GB/s)",
+            f"{describe.significant(plan.crossover_concurrency)}",
+            plan.crossover_concurrency,
+        )
+
+
+def _sum_of_times(title, pieces, total):
+    """A time as the sum of its named pieces; what takes none is left out."""
+    pieces = [(part, seconds) for part, seconds in pieces if seconds > 0]
+    return Worked(
+        title,
+        " + ".join(part for part, _ in pieces),
+        " + ".join(f"{exact(seconds * 1e3)} ms" for _, seconds in pieces),
+        describe.duration(total),
+        total,
+    )
+
+
+def with_engine(served: Served) -> list[Worked]:
+    """What the engine makes of it: the sum of a step's parts, and what is left for the cache."""
+    name, step, first = served.engine.name, served.step, served.first
+    named = (("compute", first.compute_s), ("fixed", first.floor_s), ("link", first.link_s))
+    found = [
+        _sum_of_times(f"Time per token with {name}", parts(step), step.total_s),
+        _sum_of_times(f"First token with {name}", named, first.total_s),
+    ]
+    held = served.reserve
+    before, inside = 0.0, 0.0
+    for term in ("weights", "non_torch", "activation", "graphs"):
+        when = getattr(served.engine, f"{term}_charged")
+        count = float(getattr(held, f"{term}_bytes"))
+        before += count * (when == "before")
+        inside += count * (when == "inside")
+    if held.pool_bytes > 0:
+        less = f"({gb(held.total_bytes)} − {gb(before)})" if before else gb(held.total_bytes)
+        found.append(
+            Worked(
+                f"Cache pool of {name}",
+                "f · (M − taken before) − taken inside",
+                f"{exact(served.engine.fraction)} × {less} − {gb(inside)}",
+                describe.data(held.pool_bytes),
+                float(held.pool_bytes),
+            )
+        )
+    return found
+
+
+def _prefill(plan):
+    prompt, new = plan.prompt_tokens, plan.new_prompt_tokens
+    spared = prompt - new
+    tokens = f"({prompt:,} − {spared:,} in cache)" if spared else f"{prompt:,}"
+    yield Worked(
+        "Work of the weights on the prompt",
+        "2 · P · n",
+        f"2 × {exact(plan.model.active_parameters / GIGA)} billion × {tokens} tokens",
+        f"{describe.significant(plan.projection_flops / TERA)} TFLOP",
+        plan.projection_flops,
+    )
+
+    def pairs(group):
+        seen = _pairs(group, prompt)
+        return f"({seen} − {_pairs(group, spared)})" if spared else seen
+
+    yield Worked(
+        "Work of attention on the prompt",
+        "Σ 2 · L · H · (d_q + d_v) · pairs",
+        " + ".join(
+            f"2 × {g.layers} layers × {g.query_heads} heads × ({g.query_dim} + {g.output_dim}) "
+            f"× {pairs(g)}"
+            for g in plan.model.groups
+            if g.query_heads and g.query_dim + g.output_dim
+        )
+        or "0",
+        f"{describe.significant(plan.attention_flops / TERA)} TFLOP",
+        plan.attention_flops,
+    )
+    peak = exact(plan.prefill_peak_flops / TERA)
+    weights, attention = plan.projection_flops / TERA, plan.attention_flops / TERA
+    work = f"({exact(weights)} TFLOP + {exact(attention)} TFLOP)"
+    yield Worked(
+        "Prefill",
+        "FLOPs / peak",
+        f"{work} / {peak} TFLOP/s",
+        describe.duration(plan.prefill_s),
+        plan.prefill_s,
+    )
+    bandwidth = exact(plan.bandwidth_bytes_per_s / GB)
+    yield Worked(
+        "First token",
+        "max(prefill, W / BW)",
+        f"max({work} / {peak} TFLOP/s, {gb(plan.prefill_read_bytes)} / {bandwidth} GB/s)",
+        describe.duration(plan.ttft_s),
+        plan.ttft_s,
+    )
+
+
+def _pairs(group, tokens):
+    """Query-key pairs as the equation for them reads; the triangle where no window cuts it."""
+    triangle = f"{tokens:,} × ({tokens:,} + 1) / 2"
+    if group.stride > 1:
+        near = _window_pairs(group.window, tokens) if group.window else "0"
+        return f"({near} + {triangle} / {group.stride})"
+    return triangle if group.window is None else _window_pairs(group.window, tokens)
+
+
+def _window_pairs(window, tokens):
+    seen = f"{min(window, tokens):,}"
+    return f"({seen} × {tokens:,} − {seen} × ({seen} − 1) / 2)"

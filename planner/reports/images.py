@@ -1,0 +1,160 @@
+"""Charts as pictures, SVG and PNG: alone, for a page, or framed by what they show and their link.
+
+Drawing them takes vl-convert, in a process that starts when first needed.
+"""
+
+import io
+import json
+import struct
+import textwrap
+import zipfile
+import zlib
+from html import escape
+from typing import NamedTuple
+
+from planner import __version__
+from planner.charts import charts
+from planner.reports import renderer
+
+WIDTH = 460  # of a plot, in pixels of the screen
+CARD_WIDTH = 360
+LINE, SMALL_LINE = 92, 118  # signs that fit in a line of the subtitle and of the footer
+LINK_LINES = 3  # a longer link, as that of a pasted model, is in the file but not in sight
+PADDING = 16
+OUTSIDE = ("$schema", "config", "datasets")  # of a chart that becomes part of a larger one
+HEADING = {
+    "anchor": "start",
+    "fontSize": 15,
+    "subtitleColor": charts.MUTED[False],
+    "subtitlePadding": 4,
+    "offset": 14,
+}
+AFTER_HEADER = 8 + 25  # of a PNG file: its signature and its first chunk
+NAME = f"LLM capacity planner {__version__}"
+
+
+class Origin(NamedTuple):
+    """What a picture is of: its inputs in words, and the link that reopens it."""
+
+    said: str
+    link: str
+
+    @property
+    def signed(self) -> str:
+        """The link, and the version that drew the picture."""
+        return f"{self.link} · {NAME}"
+
+
+def specification(chart, drawing) -> dict:
+    """One chart with its data in it, as Vega-Lite; on paper, so light."""
+    spec = _in_sight(charts.prepared(chart, *drawing.bounds, False))
+    frames = {
+        name: json.loads(frame.to_json(orient="records")) for name, frame in drawing.frames.items()
+    }
+    return {**spec, "width": WIDTH, "datasets": {**spec.get("datasets", {}), **frames}}
+
+
+def _in_sight(spec):
+    """A specification without marks that are there for the pointer only: they take long to draw."""
+    layers = [_in_sight(each) for each in spec.get("layer", ()) if not _unseen(each)]
+    return {**spec, "layer": layers} if layers else spec
+
+
+def _unseen(layer):
+    mark = layer.get("mark")
+    return isinstance(mark, dict) and mark.get("opacity") == 0
+
+
+def framed(title: str, chart, drawing, origin: Origin) -> dict:
+    """One chart under its title and inputs and above its link, to stand by itself."""
+    spec, outside = _apart(specification(chart, drawing))
+    return {
+        **outside,
+        "title": {**HEADING, "text": title, "subtitle": textwrap.wrap(origin.said, LINE)},
+        "vconcat": [spec, _footer(origin)],
+        "resolve": {"legend": {"color": "independent"}},
+        "background": "white",
+        "padding": PADDING,
+    }
+
+
+def _apart(spec):
+    """A specification without what must stand outside of a larger one, and that."""
+    inside = {key: held for key, held in spec.items() if key not in OUTSIDE}
+    return inside, {key: spec[key] for key in OUTSIDE if key in spec}
+
+
+def card(title: str, drawings: dict, origin: Origin) -> dict:
+    """The first two charts of a page beside each other, as a chat shows a link."""
+    views, outside, frames = [], {}, {}
+    for place, (name, drawn) in enumerate(list(drawings.items())[:2]):
+        spec, outside = _apart(specification(*drawn))
+        # Two charts may call their frames alike, so each name gets its place before it.
+        frames |= {f"{place}-{each}": held for each, held in outside["datasets"].items()}
+        views.append({**_renamed(spec, f"{place}-"), "width": CARD_WIDTH, "title": name})
+    return {
+        **outside,
+        "datasets": frames,
+        "title": {**HEADING, "text": title, "subtitle": textwrap.wrap(origin.said, 2 * LINE)},
+        "hconcat": views,
+        "spacing": 30,
+        "resolve": {"legend": {"color": "independent"}, "scale": {"color": "independent"}},
+        "background": "white",
+        "padding": PADDING,
+    }
+
+
+def _renamed(spec, before):
+    """A specification whose named data have their names after `before`."""
+    if isinstance(spec, dict):
+        found = {key: _renamed(held, before) for key, held in spec.items()}
+        data = found.get("data")
+        return {**found, "data": {"name": before + data["name"]}} if data else found
+    return [_renamed(held, before) for held in spec] if isinstance(spec, list) else spec
+
+
+def _footer(origin):
+    """The link in small print, where it is short enough to be typed off; always the version."""
+    lines = textwrap.wrap(origin.signed, SMALL_LINE, break_on_hyphens=False)
+    if len(lines) > LINK_LINES:
+        lines = [NAME]
+    style = {"align": "left", "baseline": "top", "fontSize": 8, "color": charts.MUTED[False]}
+    return {
+        "data": {"values": [{}]},
+        "mark": {"type": "text", **style},
+        "encoding": {"text": {"value": lines}, "x": {"value": 0}, "y": {"value": 0}},
+        "width": WIDTH,
+        "height": 9 * len(lines),
+        "view": {"stroke": None},
+    }
+
+
+def svg(spec: dict, comment: str = "") -> str:
+    """A specification as SVG. comment: kept in the file, unseen."""
+    made = renderer.drawn(spec, "svg").decode()
+    return made.replace(">", f"><desc>{escape(comment)}</desc>", 1) if comment else made
+
+
+def png(spec: dict, comment: str = "") -> bytes:
+    """A specification as PNG, on white. comment: kept in the file, unseen."""
+    made = renderer.drawn({"background": "white", **spec}, "png")
+    said = _chunk(b"tEXt", b"Comment\0" + comment.encode("latin-1", "replace"))
+    return made[:AFTER_HEADER] + said + made[AFTER_HEADER:]
+
+
+def _chunk(kind, held):
+    """A chunk of a PNG file (PNG specification, 5.3)."""
+    crc = zlib.crc32(kind + held)
+    return struct.pack(">I", len(held)) + kind + held + struct.pack(">I", crc)
+
+
+def archive(drawings: dict, origin: Origin) -> bytes:
+    """A ZIP file with every chart of a page, by title, as SVG and as PNG, and their link."""
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as files:
+        files.writestr("link.txt", f"{origin.said}\n{origin.link}\n{NAME}\n")
+        for title, (chart, drawing) in drawings.items():
+            spec = framed(title, chart, drawing, origin)
+            files.writestr(f"{chart.__name__}.svg", svg(spec, origin.signed))
+            files.writestr(f"{chart.__name__}.png", png(spec, origin.signed))
+    return held.getvalue()

@@ -1,0 +1,218 @@
+"""The OpenAPI 3.1 description of `planner.api`, made of the limits and presets it enforces."""
+
+from functools import cache
+
+from planner import __version__
+from planner.compare import mistakes
+from planner.compare.comparison import LETTERS, NAME_LENGTH, SAY_LENGTH
+from planner.inputs import presets
+from planner.inputs.link import VERSION
+from planner.inputs.scenario import ALL_NUMBERS, FIND, Scenario
+from planner.lesson.plan_questions import GIVES
+from planner.models.notation import PREFIX
+from planner.plan import plan
+from planner.reports import plan_report
+from planner.serving import serve
+
+PRESETS = {
+    "model": presets.models,
+    "device": presets.accelerators,
+    "weights": presets.weight_formats,
+    "cache_k": presets.cache_formats,
+    "cache_v": presets.cache_formats,
+    "engine": presets.engines,
+}
+REFUSED = {
+    "400": "Bad input; every problem is named.",
+    "404": "There is no such chart here; those there are are named.",
+    "408": "The body did not arrive in time.",
+    "413": "The body is too long.",
+    "503": "Too many plans are waiting.",
+    "504": "The answer was not ready in time.",
+}
+OFTEN = ("400", "503", "504")
+OF_A_PLAN = tuple(GIVES)  # it names every chart that a plan may have
+OF_A_COMPARISON = ("overlaid_memory", "overlaid_latency")
+LINK_VERSION = {"type": "integer", "const": VERSION, "description": "The version of the link."}
+
+
+@cache
+def schema() -> dict:
+    """The description, as JSON has it."""
+    inputs, compared = _inputs(), _compared()
+    pictures = {form: {"schema": {"type": "string"}} for form in ("image/png", "image/svg+xml")}
+    body = {"type": "object", "properties": inputs, "additionalProperties": False}
+    a_report = _json({"$ref": "#/components/schemas/Report"})
+    a_comparison = _json({"$ref": "#/components/schemas/Comparison"})
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "LLM capacity planner",
+            "version": __version__,
+            "description": "Whether a language model fits, and how long a token takes. "
+            "Each parameter left out has its default; limits between parameters, as a model whose "
+            "heads do not divide, are answered with 400 too.",
+        },
+        "paths": {
+            "/api/plan": {
+                "get": {
+                    "operationId": "plan",
+                    "summary": "Plan what a link of the page holds.",
+                    "parameters": _in_query(inputs),
+                    "responses": _responses("The plan.", a_report),
+                },
+                "post": {
+                    "operationId": "planOfJson",
+                    "summary": "Plan a JSON object of the link's names.",
+                    "requestBody": {"required": True, "content": _json(body)},
+                    "responses": _responses("The plan.", a_report, "408", "413"),
+                },
+            },
+            "/api/compare": {
+                "get": {
+                    "operationId": "compare",
+                    "summary": "Compare what a link of the Compare page holds.",
+                    "parameters": _in_query(compared),
+                    "responses": _responses("The comparison.", a_comparison),
+                },
+            },
+            "/api/plan/{chart}.{form}": {
+                "get": {
+                    "operationId": "planChart",
+                    "summary": "A chart of a plan, or the two of its preview, as a picture.",
+                    "parameters": [*_in_path(*OF_A_PLAN), *_in_query(inputs)],
+                    "responses": _responses("The picture.", pictures, "404"),
+                },
+            },
+            "/api/compare/{chart}.{form}": {
+                "get": {
+                    "operationId": "compareChart",
+                    "summary": "A chart of a comparison, or both, as a picture.",
+                    "parameters": [*_in_path(*OF_A_COMPARISON), *_in_query(compared)],
+                    "responses": _responses("The picture.", pictures, "404"),
+                },
+            },
+        },
+        "components": {
+            "schemas": {
+                "Report": _report(),
+                "Comparison": _comparison(),
+                "Problems": _problem_list(),
+            }
+        },
+    }
+
+
+def _in_path(*charts):
+    """Which picture it is, and in what form."""
+    known = {"chart": [*charts, "card"], "form": ["png", "svg"]}
+    return [
+        {"name": name, "in": "path", "required": True, "schema": {"enum": values}}
+        for name, values in known.items()
+    ]
+
+
+def _in_query(inputs):
+    return [
+        {"name": name, "in": "query", "required": False, "schema": each}
+        for name, each in inputs.items()
+    ]
+
+
+def _responses(said, content, *more):
+    """What is answered: the good, and what is refused, with the problems named."""
+    refused = {"content": _json({"$ref": "#/components/schemas/Problems"})}
+    return {
+        "200": {"description": said, "content": content},
+        **{status: {"description": REFUSED[status], **refused} for status in (*OFTEN, *more)},
+    }
+
+
+def _json(held):
+    return {"application/json": {"schema": held}}
+
+
+def _inputs():
+    """What each parameter may be, by name."""
+    found = {"v": LINK_VERSION}
+    for name in FIND:
+        known = {"type": "string", "enum": list(PRESETS[name]())}
+        if name == "model":
+            notation = {"type": "string", "pattern": f"^{PREFIX}", "maxLength": 4000}
+            known = {"anyOf": [known, notation]}
+        found[name] = known
+    for name, number in ALL_NUMBERS.items():
+        found[name] = {
+            "type": "integer" if number.whole else "number",
+            "minimum": number.minimum,
+            "maximum": number.maximum,
+            "description": f"{number.label} ({number.unit})",
+        }
+        if getattr(Scenario, name) is not None:
+            found[name]["default"] = getattr(Scenario, name)
+    found["set"] = {"type": "string", "description": "Figures of the engine: fraction:0.95,…"}
+    return found
+
+
+def _compared():
+    """What each parameter of a comparison may be, by name."""
+    found = {"v": LINK_VERSION}
+    for letter in LETTERS:
+        found[letter] = {"type": "string", "description": "The query of a plan's own link."}
+        found[f"{letter}n"] = {"type": "string", "maxLength": NAME_LENGTH}
+        found[f"{letter}m"] = {"type": "string", "enum": ["", *mistakes.KNOWN]}
+    found["say"] = {"type": "string", "maxLength": SAY_LENGTH}
+    return found
+
+
+def _comparison():
+    """Every key of a comparison's report; each plan's is a report with its letter and name."""
+    own = {
+        "report_version": "number",
+        "app_version": "string",
+        "link": "string",
+        "say": "string",
+        "headline": "string",
+        "fits": "boolean",
+    }
+    named = {name: {"type": "string"} for name in ("letter", "name", "mistake")}
+    each = {"type": "object", "properties": named, "required": list(named)}
+    plans = {
+        "type": "array",
+        "minItems": 1,
+        "maxItems": len(LETTERS),
+        "items": {"allOf": [{"$ref": "#/components/schemas/Report"}, each]},
+    }
+    properties = {name: {"type": kind} for name, kind in own.items()} | {"plans": plans}
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def _report():
+    """Every key of the report with its type and, for a number, what it is and its unit."""
+    served = serve(plan(Scenario(engine="vllm")))
+    said = {
+        each.key: f"{each.label}, {each.unit}, {each.kind}" for each in plan_report.numbers(served)
+    }
+    properties = {}
+    for key, value in plan_report.as_dict(served).items():
+        plain = key.replace("_calibrated_low", "_calibrated").replace(
+            "_calibrated_high", "_calibrated"
+        )
+        kind = {bool: "boolean", str: "string"}.get(type(value), "number")
+        nullable = kind == "number" or key == "fits_calibrated"
+        properties[key] = {"type": [kind, "null"] if nullable else kind}
+        if plain in said:
+            end = {"_low": ", low end of its band", "_high": ", high end of its band"}
+            ends = [text for name, text in end.items() if f"_calibrated{name}" in key]
+            properties[key]["description"] = "".join([said[plain], *ends])
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def _problem_list():
+    one = {
+        "type": "object",
+        "properties": {"parameter": {"type": "string"}, "problem": {"type": "string"}},
+        "required": ["parameter", "problem"],
+    }
+    listed = {"type": "array", "minItems": 1, "items": one}
+    return {"type": "object", "properties": {"problems": listed}, "required": ["problems"]}
