@@ -1,0 +1,151 @@
+"""What the number of requests changes: where a load fits, and which experts a step reads."""
+
+from dataclasses import replace
+
+import altair as alt
+import numpy as np
+
+from planner import describe
+from planner.charts import marks
+from planner.charts.axes import CONCURRENCIES, LONGEST, MOST, SHORTEST, along, ceiling, up
+from planner.charts.labelled import Labelled
+from planner.charts.labels import LEFT_BELOW, RIGHT_ABOVE, Labels
+from planner.charts.picture import Picture, by_column, stacked
+from planner.charts.style import COLOURS, DASHED, HEIGHT, INK, SOLID
+from planner.plan import plan
+from planner.serving import Served
+from planner.units import GB
+
+FITS = {True: "fits", False: "does not fit"}
+
+
+def fit(title: str, shown: list[Labelled], own: Labelled) -> Picture:
+    """The longest context that fits at each concurrency, a line a plan; the areas are `own`'s."""
+    counts = np.union1d(CONCURRENCIES, own.scenario.concurrency)
+    rows, sentences = [], []
+    for each in shown:
+        longest = each.swept(concurrency=counts).plan.max_context_tokens
+        rows.append(frontier(longest) | {"concurrency": counts})
+        rows[-1] |= {"variant": [each.label] * len(counts), "own": [each is own] * len(counts)}
+        sentences += [
+            f"{each.label}: {describe.requests(count)} of up to {describe.whole(most)} tokens fit"
+            for count, most in zip(counts, longest, strict=True)
+        ]
+    found, load = own.served.plan, (own.scenario.context, own.scenario.concurrency)
+    verdict = FITS[bool(found.fits)]
+    ends = rows[shown.index(own)]["longest"]
+    lines = [(row["context"], counts) for row in rows]
+    words = Labels(along, up, lines, [load])
+    words.write(FITS[ends[0] >= SHORTEST], [SHORTEST], [1], RIGHT_ABOVE)
+    words.write(FITS[ends[-1] >= LONGEST], [LONGEST], [MOST], LEFT_BELOW)
+    words.write(verdict, *([each] for each in load), weight="bold")
+    for each, (contexts, _) in zip(shown, lines, strict=True):
+        seen = ~np.isnan(contexts)
+        if seen.any():
+            words.write(each.label, contexts[seen], counts[seen])
+    sentence = f"{describe.requests(load[1])} of {load[0]:,} tokens: {verdict}"
+    return Picture(
+        "fit",
+        title,
+        fit_chart,
+        (),
+        {
+            "rows": stacked(rows),
+            "points": by_column([load], "context", "concurrency"),
+            "words": words.columns("context", "concurrency"),
+        },
+        {
+            "variant": "variant",
+            "concurrency": "concurrency (requests)",
+            "longest": "longest context (tokens)",
+        },
+        f"Where a load fits, by concurrency and context. {sentence}; at most "
+        f"{describe.whole(found.max_concurrency)} requests of this context, or "
+        f"{describe.whole(found.max_context_tokens)} tokens at this concurrency.",
+        {"rows": sentences, "points": [sentence]},
+    )
+
+
+def frontier(longest: np.ndarray) -> dict[str, np.ndarray]:
+    """The longest contexts that fit as a line, where it is on the map, and as the areas' edge."""
+    on_map = (longest >= SHORTEST) & (longest <= LONGEST)
+    return {
+        "longest": longest,
+        "context": np.where(on_map, longest, np.nan),
+        "edge": longest.clip(SHORTEST, LONGEST),
+    }
+
+
+def fit_chart(dark):
+    """Concurrency over context, and the frontier of each plan. Data: rows, points, words."""
+    x, y = marks.context_axis("context:Q"), marks.concurrency_axis(alt.Y)
+    own = marks.on("rows").transform_filter("datum.own")
+    edge, areas = marks.context_axis("edge:Q"), []
+    for part, end, opacity in (("fits", SHORTEST, 0.25), ("does not fit", LONGEST, 0.2)):
+        area = own.mark_area(color=COLOURS[part], opacity=opacity, aria=False, orient="horizontal")
+        areas.append(area.encode(edge, y, alt.X2Datum(end)))
+    dash = alt.condition("datum.own", alt.value(SOLID), alt.value(DASHED))
+    line = marks.on("rows").mark_line(color=INK[dark], strokeWidth=2, clip=True)
+    return alt.layer(
+        *areas,
+        line.encode(
+            x,
+            y,
+            alt.Detail("variant:N"),
+            alt.Order("concurrency:Q"),
+            strokeDash=dash,
+            tooltip=marks.HOVER,
+        ),
+        marks.points(x, y, dark),
+        *marks.words(x, y, dark),
+    ).properties(height=HEIGHT)
+
+
+def experts(served: Served) -> Picture:
+    """What a step reads of a mixture of experts over the concurrency, in GB, on all devices."""
+    scenario = replace(served.plan.scenario, tp=1, pp=1, dp=1, ep=1)
+    counts = np.union1d(CONCURRENCIES, scenario.concurrency)
+    swept = plan(scenario, concurrency=counts)
+    read = swept.weights_read_bytes / GB
+    sentences = [
+        f"{describe.requests(count)} read {describe.data(size)}, "
+        f"{describe.significant(100 * share)} % of the experts"
+        for count, size, share in zip(
+            counts, swept.weights_read_bytes, swept.experts_read, strict=True
+        )
+    ]
+    now = int(np.searchsorted(counts, scenario.concurrency))
+    most = ceiling(swept.weights_bytes / GB)
+    words = Labels(
+        up, lambda size: np.divide(size, most), [(counts, read)], [(counts[now], read[now])]
+    )
+    words.write(
+        describe.data(read[now] * GB), counts[now : now + 1], read[now : now + 1], weight="bold"
+    )
+    return Picture(
+        "experts",
+        "Experts read in a step",
+        experts_chart,
+        (most,),
+        {
+            "rows": {"concurrency": counts, "read": read},
+            "points": {"concurrency": counts[now : now + 1], "read": read[now : now + 1]},
+            "words": words.columns("concurrency", "read"),
+        },
+        {"concurrency": "concurrency (requests)", "read": "weights read in a step (GB)"},
+        f"Weights that a step reads, over the concurrency. {sentences[now]}.",
+        {"rows": sentences, "points": [sentences[now]]},
+    )
+
+
+def experts_chart(most, dark):
+    """Weights that a step reads, over the concurrency. Data: rows, points, words."""
+    x = marks.concurrency_axis(alt.X)
+    y = alt.Y("read:Q", title="Weights read in a step (GB)").scale(domain=[0, most], nice=False)
+    line = marks.on("rows").mark_line(color=COLOURS["weights"], strokeWidth=2)
+    return alt.layer(
+        line.encode(x, y),
+        marks.hover(x, y),
+        marks.points(x, y, dark),
+        *marks.words(x, y, dark),
+    ).properties(height=HEIGHT)
