@@ -17,3 +17,8 @@ def toml(name: str) -> dict:
     """A TOML file of presets/ by its path below it."""
     with open(PRESETS / name, "rb") as file:
         return tomllib.load(file)
+
+
+def text(name: str) -> str:
+    """A text file of presets/ by its path below it."""
+    return (PRESETS / name).read_text("utf-8")

@@ -18,12 +18,13 @@ FILES = sorted((ROOT / "planner").rglob("*.py"))
 PLACES = {
     "streamlit": ("pages/",),
     "pyarrow": ("pages/",),
-    "altair": ("charts/", "evidence/charts.py", "lesson/charts.py"),
+    "altair": ("charts/", "evidence/charts.py", "lesson/charts"),
     "pandas": ("charts/", "compare/", "evidence/", "lesson/", "pages/"),
     "starlette": ("web/",),
     "anyio": ("web/",),
     "vl_convert": ("reports/renderer.py",),
     "huggingface_hub": ("models/hub.py",),
+    "segno": ("pages/network.py",),
 }
 
 

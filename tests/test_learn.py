@@ -8,12 +8,13 @@ from streamlit.testing.v1 import AppTest
 from planner import Scenario, plan
 from planner.lesson import plan_questions, questions, words
 from planner.lesson.questions import NumberQuestion
+from planner.lesson.views import VIEWS
 from planner.serving import serve
 from tests.browser import ROOT, number
-from tests.test_lesson_states import VIEWS
 
 PAGES = list(words.pages())
-CHARTS = {"why": 2, "stored": 3, "proof": 2, "phases": 2, "cost": 2, "managing": 4, "speed": 1}
+CHARTS = {"why": 2, "stored": 2, "past": 1, "proof": 3, "phases": 2, "cost": 2, "managing": 2,
+          "speed": 1, "fit": 1, "knee": 2}  # fmt: skip
 
 
 def opened(page, query=""):
@@ -71,7 +72,7 @@ def test_switches_break_the_proof():
     right = number(metrics(app)["Largest difference"])
     assert 1e-8 < right < 5e-6  # which rounding it is depends on the processor
     app.selectbox(key="proof-mistake").set_value("rotate_again").run()
-    assert metrics(app)["Largest difference"] == "0.893"
+    assert 0.4 < number(metrics(app)["Largest difference"]) < 1.5
     assert number(metrics(app)["Done right"]) == right
     app.radio(key="proof-precision").set_value("float64").run()
     assert 1e-17 < number(metrics(app)["Done right"]) < 1e-13
@@ -80,7 +81,7 @@ def test_switches_break_the_proof():
 def test_levers_are_pulled():
     app = opened("cost")
     assert metrics(app)["All requests"] == "68.7 GB"
-    app.radio(key="cost-heads").set_value("8").run()
+    app.selectbox(key="cost-heads").set_value("8").run()
     app.radio(key="cost-bits").set_value("4").run()
     assert metrics(app)["All requests"] == "4.29 GB"
 
@@ -94,7 +95,7 @@ def test_pages_keep_their_state_apart():
     app.switch_page("planner/pages/cost.py").run()
     assert metrics(app)["All requests"] == "17.2 GB"
     app.switch_page("planner/pages/proof.py").run()
-    assert metrics(app)["Largest difference"] == "3.84"
+    assert number(metrics(app)["Largest difference"]) > 1
 
 
 @pytest.mark.parametrize("page", VIEWS)
@@ -212,10 +213,12 @@ def texts(app):
 def test_a_dozen_questions_of_all_pages():
     app = opened("check")
     assert metrics(app) == {"Right": "0 of 12", "Answered": "0 of 12"}
-    assert len(app.subheader) == 7
+    assert len(app.subheader) == len(questions.pages_of())
+    app = opened("check", "seed=1")
+    assert len(app.subheader) == 7  # an old link, from before there was a page to edit the past
 
 
-@pytest.mark.parametrize("topic", [page for page in PAGES if page != "check"])
+@pytest.mark.parametrize("topic", questions.pages_of())
 def test_every_question_is_marked_right_and_solved_after_the_answer(topic):
     app = opened("check", f"seed=5&topic={topic}")
     found = questions.check(5, topic)
@@ -230,6 +233,9 @@ def test_every_question_is_marked_right_and_solved_after_the_answer(topic):
         assert not app.exception
         assert metrics(app)["Right"] == f"{done} of {len(found)}"
         assert solution in texts(app)
+    shown = next(text for text in texts(app) if text.startswith("KV cache, "))
+    assert f"{len(found)} of {len(found)} right ({len(found)} at once)" in shown
+    assert f"seed=5&topic={topic}" in shown
 
 
 def test_wrong_answers_and_slips_are_told_apart():
@@ -238,11 +244,53 @@ def test_wrong_answers_and_slips_are_told_apart():
     slip, wrong, *_ = numbers
     app = answer(app, slip, f"{slip.slip_answer:.10g}", 5)
     assert slip.slip in texts(app)
-    app = answer(app, wrong, "123456789", 5)
+    assert slip.note not in texts(app)  # a second try comes before the solution
+    assert any(slip.hint in text for text in texts(app))
+    assert metrics(app)["Answered"].startswith("0 of")
+    app = answer(app, slip, repr(slip.answer), 5)
+    assert slip.note in texts(app)
+    assert metrics(app)["Right"].startswith("1 of")
+    for _ in range(2):
+        assert wrong.note not in texts(app)
+        app = answer(app, wrong, "123456789", 5)
     assert wrong.slip not in texts(app)
     assert wrong.note in texts(app)
-    assert metrics(app)["Right"].startswith("0 of")
+    assert metrics(app)["Right"].startswith("1 of")
     assert metrics(app)["Answered"].startswith("2 of")
+
+
+def test_a_hint_is_there_for_the_asking_and_does_not_count():
+    app = opened("check", "seed=5&topic=cost")
+    question = questions.check(5, "cost")[0]
+    assert question.hint not in texts(app)
+    app.toggle(key=f"hint-{question.id}-5").set_value(True).run()
+    assert question.hint in texts(app)
+    app = answer(app, question, repr(question.answer), 5)
+    assert metrics(app)["Right"].startswith("1 of")
+
+
+def test_questions_come_one_at_a_time():
+    app = opened("check", "seed=5&topic=cost&show=one")
+    found = questions.check(5, "cost")
+    for place, question in enumerate(found, 1):
+        shown = [text for text in texts(app) if text.startswith("**") and question.text in text]
+        assert len(shown) == 1
+        assert sum(any(q.text in text for q in found) for text in texts(app)) == 1
+        if place < len(found):
+            app.button[[b.label for b in app.button].index("Next question")].click().run()
+    assert app.session_state["learn-check"]["number"] == len(found)
+
+
+def test_numbers_are_one_s_own_unless_the_link_names_them():
+    seeds = {opened("check", query).session_state["learn-check"]["seed"]
+             for query in ("", "", "edition=2&topic=cost", "edition=2")}  # fmt: skip
+    assert len(seeds) == 4
+    for query, seed in (("topic=cost", 1), ("seed=7", 7), ("edition=2&seed=7", 7)):
+        app = opened("check", query)
+        assert app.session_state["learn-check"]["seed"] == seed
+    before = app.session_state["learn-check"]["seed"]
+    app.button(key="anew").click().run()
+    assert app.session_state["learn-check"]["seed"] != before
 
 
 def test_what_is_no_number_is_explained_and_asked_again():
@@ -260,7 +308,7 @@ def test_answers_stay_while_the_reader_looks_elsewhere_and_go_with_the_seed():
     app.switch_page("planner/pages/why.py").run()
     app.switch_page("planner/pages/check.py").run()
     assert metrics(app)["Right"].startswith("1 of")
-    app.session_state["learn-check"] = {"seed": 6, "topic": "cost"}
+    app.session_state["learn-check"] = {**app.session_state["learn-check"], "seed": 6}
     app.run()
     assert metrics(app)["Answered"].startswith("0 of")
 

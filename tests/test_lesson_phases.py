@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 
+from planner.charts import lines
+from planner.inputs import presets
 from planner.inputs.scenario import Scenario
 from planner.lesson import levers, roofline, streaming
 from planner.lesson.roofline import COMPUTE, DECODE, MEMORY, PREFILL
+from planner.lesson.states import start
 
 MHA = Scenario(model="lesson-7b-mha", device="lesson", concurrency=1)
 GQA = Scenario(model="lesson-7b-gqa", device="lesson", concurrency=1)
@@ -140,15 +143,29 @@ def test_levers_of_the_lesson():
 
 
 def test_levers_multiply():
-    table = levers.stack(8192, 16, heads=8, bytes_per_element=1, window=4096)
+    def end(**changed):
+        return levers.chosen({**start("cost"), **changed})
+
+    table = levers.stack(8192, 16, end(heads="8", bits="8", window="4096"))
     assert table["share"].tolist() == [1, 1 / 4, 1 / 8, 1 / 16]
     assert table["lever"].tolist()[1:] == ["8 key-value heads", "8 bits", "window of 4,096"]
-    assert len(levers.stack(8192)) == 1
-    assert levers.stack(8192, heads=None)["request_bytes"].iloc[-1] == 36_864 * 8192
+    assert len(levers.stack(8192, 1, end())) == 1
+    assert levers.stack(8192, 1, end(heads="mla"))["request_bytes"].iloc[-1] == 36_864 * 8192
+    assert levers.stack(8192, 1, end(layers=64))["request_bytes"][0] == 2 * 524_288 * 8192
 
 
 def test_growth_of_a_window_stops():
-    table = levers.growth(max_context_tokens=8192, points=9)
-    kept = table.query("lever == 'Window of 4,096'").set_index("context_tokens")["load_bytes"]
-    assert kept[2048] == 2048 * 524_288
-    assert kept[4096] == kept[8192]
+    window = next(lever for lever in levers.LEVERS if lever.id == "window")
+    kept = window.request_bytes(np.array([2048, 4096, 8192]))
+    assert kept.tolist() == [2048 * 524_288, 4096 * 524_288, 4096 * 524_288]
+
+
+def test_the_levers_are_those_of_the_lesson_s_model():
+    (layer,) = presets.model(levers.BASE).groups
+    assert levers.LEVERS[0].layers == layer.layers
+    assert levers.LEVERS[0].head_dim == layer.key_dim == layer.value_dim
+    assert levers.LEVERS[0].heads == layer.kv_heads
+
+
+def test_readers_read_at_one_pace_everywhere():
+    assert round(streaming.READING_TOKENS_PER_SECOND, 1) in lines.READING_SPEEDS

@@ -11,11 +11,11 @@ from fractions import Fraction
 
 import pytest
 
-from planner.lesson import answers, questions, words
+from planner.lesson import answers, questions
 from planner.lesson.questions import RIGHT, SLIP, WRONG
 
 F = Fraction
-PAGES = [page for page in words.pages() if page != "check"]
+PAGES = questions.pages_of()
 
 SEEDS = range(1000)
 G = 10**9
@@ -122,6 +122,11 @@ BY_HAND = {
 }
 
 ROWS = {row["id"]: row for row in questions._number_rows()}
+OLD_DOZEN = [
+    "uncached_step", "what_is_kept", "keys_computed", "mask_in_a_step", "rotated_keys",
+    "request_time", "first_token_time", "weight_memory", "what_gqa_changes", "leak_time",
+    "robot_time", "bandwidth_needed",
+]  # fmt: skip
 SUPERSCRIPTS = {"¹²": "**12", "²": "**2", "³": "**3", "⁹": "**9"}
 
 
@@ -196,6 +201,13 @@ def test_marking_a_thousand_times(name):
         assert question.mark(-question.answer) == WRONG
 
 
+def test_one_token_too_many_is_not_right():
+    """The first token comes with the prefill, so an answer of n tokens takes n − 1 steps."""
+    for drawn, question in all_draws("request_time"):
+        late = (drawn["first_ms"] + drawn["tokens"] * drawn["step_ms"]) / 1000
+        assert question.mark(late) == WRONG
+
+
 @pytest.mark.parametrize("name", BY_HAND)
 def test_seeds_draw_anew(name):
     assert len({question.text for _, question in all_draws(name)}) >= 8
@@ -256,7 +268,8 @@ def test_right_options_are_not_told_by_their_length():
 # --- sets of questions --------------------------------------------------------------------------
 
 
-def test_each_page_has_questions():
+def test_each_page_that_teaches_has_questions():
+    assert list(PAGES) == ["why", "stored", "past", "proof", "phases", "cost", "managing", "speed"]
     for page in PAGES:
         assert len(questions.check(0, page)) >= 3
     everything = questions.check(0)
@@ -271,6 +284,24 @@ def test_quiz():
     assert picked == questions.quiz(seed=4, count=14)
     assert [q.id for q in picked] != [q.id for q in questions.quiz(seed=5, count=14)]
     assert len(questions.quiz(seed=4, count=1000)) == len(questions.check(4))
+
+
+def test_an_old_link_keeps_its_dozen():
+    """Drawn before there were later questions; a change here changes what an old link shows."""
+    first = [question.id for question in questions.quiz(seed=1, count=12, edition=1)]
+    assert first == OLD_DOZEN
+    for seed in range(50):
+        assert {q.edition for q in questions.quiz(seed, 12, edition=1)} == {1}
+    assert any(q.edition == 2 for seed in range(9) for q in questions.quiz(seed, 12))
+
+
+def test_hints_help_and_do_not_solve():
+    for question in (*questions.numbers(3), *questions.choices(3)):
+        assert 20 <= len(question.hint) <= 220
+        if hasattr(question, "printed"):
+            assert question.printed not in question.hint
+        else:
+            assert not any(option.text in question.hint for option in question.options)
 
 
 # --- what a student types -----------------------------------------------------------------------
@@ -314,6 +345,8 @@ def test_read_number_refuses(text):
         ({"draw": {"width": [], "step": [1]}}, "width is not a list"),
         ({"extra": 1}, "extra"),
         ({"tolerance": "some"}, "tolerance"),
+        ({"hint": ""}, "hint is empty"),
+        ({"edition": 9}, "edition"),
     ],
 )
 def test_number_schema(change, says):

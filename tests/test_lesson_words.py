@@ -1,23 +1,34 @@
 """The lesson's words: every reference leads somewhere, every figure named is the formulas' own."""
 
 import re
+import subprocess
+import sys
 
 import pytest
 
+from planner import files
 from planner.inputs.scenario import Scenario
 from planner.lesson import allocation, levers, questions, streaming, words
 
-KINDS = (words.pages, words.sources, words.glossary, words.misconceptions, words.takeaways)
-LEARN = [page for page in words.pages() if page != "check"]
+KINDS = (
+    words.pages, words.sources, words.glossary, words.misconceptions, words.takeaways,
+    words.objectives, words.reasons, words.remedies, words.measures,
+)  # fmt: skip
+LEARN = [page for page in words.pages() if page not in ("lesson", "check")]
 
 
 def test_pages_are_in_the_order_of_the_lesson():
-    assert LEARN == ["why", "stored", "proof", "phases", "cost", "managing", "speed"]
+    taught = ["why", "stored", "past", "proof", "phases", "cost", "managing", "speed"]
+    assert list(words.pages()) == ["lesson", *taught, "fit", "diagnose", "knee", "check"]
 
 
 def test_enough_of_everything():
     assert len(words.glossary()) >= 40
     assert len(words.misconceptions()) >= 10
+    assert len(words.objectives()) == 4
+    assert len(words.reasons()) == 3
+    for symptom in words.PHASES:
+        assert len([r for r in words.remedies().values() if r.symptom == symptom]) >= 3
     assert {entry.page for entry in words.misconceptions().values()} == set(LEARN)
     assert {entry.page for entry in words.takeaways().values()} == set(LEARN)
 
@@ -48,6 +59,8 @@ def test_sources_are_known_and_used():
         *(entry.source for entry in words.glossary().values()),
         *(entry.source for entry in words.misconceptions().values()),
         *(lever.source for lever in levers.LEVERS),
+        *(entry.source for entry in words.remedies().values()),
+        *(entry.source for entry in words.measures().values()),
         streaming.READING_SOURCE,
     } - {""}
     assert used == set(words.sources())
@@ -75,15 +88,43 @@ def test_figures_in_the_words():
         assert f"{context:,}" in words.pages()["speed"].move
 
 
+def test_what_stands_beside_a_question_holds_no_result():
+    for page in words.pages().values():
+        assert not re.search(r"\d", page.see)
+        assert not re.search(r"\d+\.\d|GB|millionth", page.lead + page.move)
+
+
+def test_the_program_prints_what_the_page_shows():
+    path = files.PRESETS / "lesson" / "program.py"
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=True)
+    assert done.stdout == files.text("lesson/program.txt")
+    for result in ("496", "240", "2.07", "610.66", "524,288", "68.72 GB", "17.18 GB", "67.11 GB",
+                   "14.5 ms", "18.3 ms", "30.8 ms", "14.1 ms", "15.1 ms", "18.2 ms"):  # fmt: skip
+        assert result in done.stdout
+
+
+def test_a_term_is_explained_by_its_own_meaning():
+    """Longer terms win: the width of a head is not that of the model, nor one weight another."""
+    assert ("attention weights", words.meaning("attention weight")) in words.explained(
+        "Its attention weights are not stored."
+    )
+    texts = [text for page in words.pages().values() for text in (page.lead, page.see, page.move)]
+    texts += [entry.text for entry in words.takeaways().values() if entry.page != "why"]
+    assert not any(
+        re.search(r"\bwidth\b", text) for text in texts if "width of the model" not in text
+    )
+
+
 def test_texts_are_plain():
     """No markup and no stray spaces: pages show the texts as they are."""
-    prose = ("title", "lead", "move", "see", "what", "term", "meaning", "claim", "truth", "text")
+    prose = ("title", "lead", "move", "see", "what", "term", "meaning", "claim", "truth", "text",
+             "why", "risk", "gain")  # fmt: skip
     entries = [entry for kind in KINDS for entry in kind().values()]
     texts = [getattr(e, field) for e in entries for field in prose if hasattr(e, field)]
     for question in questions.numbers(0):
-        texts += [question.text, question.note, question.slip, *question.worked]
+        texts += [question.text, question.note, question.slip, question.hint, *question.worked]
     for question in questions.choices(0):
-        texts += [question.text, *(o.text for o in question.options)]
+        texts += [question.text, question.hint, *(o.text for o in question.options)]
         texts += [option.note for option in question.options]
     for text in texts:
         assert text == text.strip()

@@ -13,8 +13,9 @@ from planner.charts.picture import Picture, by_column, stacked
 from planner.charts.style import COLOURS, DASHES, HEIGHT, INK, MUTED, tones
 from planner.serving import Served, parts
 
-# Tokens a second at about 0.75 words a token: some 270, 500 and 850 words a minute.
-READING_SPEEDS = {6: "reading", 11: "fast reading", 19: "skimming"}
+# Tokens a second at about 0.75 words a token: 238, 500 and 850 words a minute. The first is the
+# lesson's own reader (planner/lesson/streaming.py).
+READING_SPEEDS = {5.3: "reading", 11: "fast reading", 19: "skimming"}
 SLOWEST_READING_S = 1 / min(READING_SPEEDS)
 NAME_EVERY = 4  # points of a line from one place for its name to the next
 DROP_PLACES = 5  # for words beside the line that drops to where memory is full

@@ -112,13 +112,16 @@ def marked(spec: dict, marks: Sequence[Mapping], channel: str, dark: bool) -> di
     return {**rest, "layer": [*layers, *({**each, "data": {"values": marks}} for each in over)]}
 
 
-def enlarged(spec: dict, text: int) -> dict:
-    """A specification in type that is read from the back of a room. text: size of words on it."""
+def enlarged(spec: dict, text: int, tallest: int = TALL) -> dict:
+    """A specification in type that is read from the back of a room.
+
+    text: size of words on it. tallest: how high it may become; none is made lower.
+    """
     sizes = {"labelFontSize": 17, "titleFontSize": 17}
     config = {"axis": sizes, "legend": {**sizes, "labelLimit": 300}, "text": {"fontSize": text}}
     return {
         **_with_legends(spec, text),
-        "height": min(round(1.3 * spec["height"]), TALL),
+        "height": max(spec["height"], min(round(1.8 * spec["height"]), tallest)),
         "config": {**spec.get("config", {}), **config},
     }
 

@@ -1,18 +1,22 @@
 """Predict first: a page's state shared as a question, its answer held back until there is a guess.
 
 A link names the figures to hide (`ask=step,cache`) and may carry a sentence of the teacher's
-(`say=`), plain text of at most SAY_LENGTH signs. Both belong to the page as well as its state does.
+(`say=`), plain text of at most SAY_LENGTH signs. It may say besides in which room a class guesses
+(`room=`, a word) and which stop of the guided path it is (`stop=`, a number). All of this belongs
+to the page as well as its state does.
 """
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from planner.inputs.link import Notice
 from planner.models.notation import shorten
 
-PARAMETERS = ("ask", "say")
+PARAMETERS = ("ask", "say", "room", "stop")
 SAY_LENGTH = 140
+ROOM = r"[a-z0-9](?:[a-z0-9-]{1,28}[a-z0-9])"  # a room's word, as a link and a teacher say it
 FITS, NOT = "fits", "does not fit"
 
 
@@ -41,16 +45,28 @@ class Figure:
 
 @dataclass(frozen=True)
 class Question:
-    """What a link asks, and the guesses made so far in this session."""
+    """What a link asks, and the guesses made so far in this session.
+
+    room: the class's word, where guesses are gathered. stop: of the guided path, 0 for none.
+    revealed: whether the answer was shown without a guess.
+    """
 
     ask: tuple[str, ...] = ()
     say: str = ""
     guesses: Mapping[str, float | str] = field(default_factory=dict)
+    room: str = ""
+    stop: int = 0
+    revealed: bool = False
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """The figures that still wait for a guess."""
+        return () if self.revealed else tuple(n for n in self.ask if n not in self.guesses)
 
     @property
     def open(self) -> tuple[str, ...]:
-        """The figures that still wait for a guess."""
-        return tuple(name for name in self.ask if name not in self.guesses)
+        """The figures whose answer is not told yet: in a room all, until it is for everybody."""
+        return self.ask if self.room and not self.revealed else self.waiting
 
     def hidden(self, figures: Iterable[Figure]) -> frozenset[str]:
         """What must not be seen yet: open figures and those that say the same."""
@@ -65,7 +81,8 @@ class Question:
 
     def parameters(self) -> dict[str, str]:
         """What a link needs besides the state; nothing where nothing is asked."""
-        given = {"ask": ",".join(self.ask), "say": self.say}
+        stop = str(self.stop) if self.stop else ""
+        given = {"ask": ",".join(self.ask), "say": self.say, "room": self.room, "stop": stop}
         return {name: text for name, text in given.items() if text}
 
 
@@ -93,8 +110,17 @@ def decode(
     if len(say) < len(said.strip()):
         text = f"The sentence is longer than {SAY_LENGTH} signs"
         notices.append(Notice("say", text, "it was cut"))
+    room = next(iter(query.get("room", ())), "").strip().lower()
+    if room and not re.fullmatch(ROOM, room):
+        text = f"“{shorten(room, 20)}” is no word for a room"
+        notices.append(Notice("room", text, "guesses stay in this browser"))
+        room = ""
+    stop = next(iter(query.get("stop", ())), "")
+    if stop and not re.fullmatch(r"[1-9]\d?", stop, re.ASCII):
+        notices.append(Notice("stop", f"“{shorten(stop, 20)}” is no stop", "left aside"))
+        stop = ""
     ask = tuple(name for name in askable if name in names)
-    return Question(ask, say), tuple(notices)
+    return Question(ask, say, room=room, stop=int(stop or 0)), tuple(notices)
 
 
 def plain(sentence: str) -> str:

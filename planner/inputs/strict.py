@@ -102,7 +102,9 @@ def read_json(text: str | bytes) -> Read:
 
 
 def _read(values: Mapping[str, Sequence[str]], wrong: list[Notice], decode, own=()) -> Read:
-    kept, _ = question.split(values, PAGE_ONLY)
+    kept, shared = question.split(values, PAGE_ONLY)
+    if any(shared.get("ask", ())):
+        wrong = [*wrong, Notice("ask", "A question keeps its answer; without this it is given")]
     found, notices = decode(kept | {name: values[name] for name in own if name in values})
     problems = tuple((each.parameter, f"{each.problem}.") for each in [*wrong, *notices])
     return Read(None if problems else found, problems)

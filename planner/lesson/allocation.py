@@ -1,8 +1,8 @@
 """Managing it: one memory, one stream of requests, two ways to hand out room.
 
 Contiguous: a request gets one unbroken stretch, as long as it may ever become. Paged: it gets a
-block of 16 tokens when it needs one, wherever one is free, and requests that begin alike share
-the blocks of their beginning (Kwon et al. 2023). A tick of the clock writes one token for every
+block of 16 tokens when it needs one, wherever one is free, and requests with a shared prefix
+store its blocks once (Kwon et al. 2023). A tick of the clock writes one token for every
 running request. The same seed gives both ways the same requests.
 """
 
@@ -15,7 +15,7 @@ import pandas as pd
 BLOCK_TOKENS = 16  # the default of vLLM
 CONTIGUOUS, PAGED = "contiguous", "paged"
 FREE, USED, RESERVED = "free", "tokens of a request", "reserved, still empty"
-PREFIX, LEAKED = "shared beginning", "never given back"
+PREFIX, LEAKED = "shared prefix", "leaked"
 COUNTED = ["running", "waiting", "finished", "evictions", "reused_tokens"]
 
 
@@ -24,7 +24,7 @@ class Load:
     """Memory and the requests that come; lengths in tokens, shares 0 to 1.
 
     arrivals: chance of a new request each tick. limits: the lengths a request may ask to grow to;
-    it rarely does. prefix_tokens: a beginning that `sharing` of the requests have in common.
+    it rarely does. prefix_tokens: a prefix that `sharing` of the requests have in common.
     leak: share of finished requests whose memory is never given back. Raises ValueError on a load
     that could never run.
     """
@@ -44,7 +44,7 @@ class Load:
         if max(self.limits) > self.blocks * BLOCK_TOKENS:
             raise ValueError("the longest request does not fit into the memory")
         if self.prefix_tokens > min(self.limits) // 2:
-            raise ValueError("the shared beginning is at most half of the shortest request")
+            raise ValueError("the shared prefix is at most half of the shortest request")
         for name in ("arrivals", "sharing", "leak"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is a share from 0 to 1")
@@ -77,7 +77,7 @@ def arrivals(load: Load) -> list[Request]:
             continue
         limit = load.limits[int(limit * len(load.limits))]
         shares = shares < load.sharing and load.prefix_tokens > 0
-        # A prompt takes up to a quarter of the limit besides a shared beginning; of the room that
+        # A prompt takes up to a quarter of the limit besides a shared prefix; of the room that
         # is left the answer uses a fifth to four fifths.
         tokens = (load.prefix_tokens if shares else 0) + 1 + int(prompt * limit / 4)
         last = tokens + max(1, int((0.2 + 0.6 * output) * (limit - tokens)))
@@ -127,7 +127,7 @@ class Contiguous:
 
 
 class Paged:
-    """Blocks on demand. A shared beginning stays after its last user until its room is needed."""
+    """Blocks on demand. A shared prefix stays after its last user until its room is needed."""
 
     def __init__(self, load):
         self.free = deque(range(load.blocks))
@@ -137,7 +137,7 @@ class Paged:
         self.running = {}
 
     def _take(self, count, request):
-        """So many blocks, or None. An unused beginning is dropped where that makes the room."""
+        """So many blocks, or None. An unused prefix is dropped where that makes the room."""
         if count > len(self.free) and not self._prefix_in_use() and not request.shares:
             self.free.extend(self.prefix)
             self.prefix = []
@@ -200,7 +200,7 @@ class Run:
 
     Columns of history: `tick`, `way`, `running`, `waiting`, `finished`, `evictions` and
     `reused_tokens` (both so far), `held_tokens` (room handed out), `used_tokens` (of it, filled;
-    a beginning kept for reuse counts), `leaked_tokens`, `waste_percent` (held and not used, of
+    a prefix kept for reuse counts), `leaked_tokens`, `waste_percent` (held and not used, of
     held), `memory_percent` (used, of all memory), `largest_gap_blocks` (longest run of free
     blocks), `free_blocks`.
     """

@@ -17,14 +17,16 @@ from planner.charts.style import (
     SOLID,
     TALL,
 )
-from planner.lesson import allocation, attention, operations, roofline, stored
+from planner.lesson import attention, operations, past, roofline, stored
 
 LOW = 200  # of a plot of two bars, its legend included
-# Worked out is compute, read is cache; what is over and done with is grey.
+HIGH = 440  # of a grid of ten rows, its legend and words included
+# Computed is compute, read or stored is cache; what is over and done with is grey.
 STATES = {
     stored.NEW: COLOURS["compute"],
     stored.AGAIN: "#DDA9C5",  # the same, paler
     stored.READ: COLOURS["cache"],
+    stored.KEPT: COLOURS["cache"],
     stored.GONE: COLOURS["overhead"],
     stored.DONE: COLOURS["overhead"],
     stored.UNSEEN: "transparent",
@@ -99,58 +101,99 @@ def _only(states, names):
     return {name: states[name] for name in names}
 
 
-def _place(field, title, tokens):
+def _place(field, title, words, angle=-35):
+    """Positions from 1 along an axis, by their words, which stand at an angle."""
+    named = f"{list(words)}[datum.value - 1]"
     return {
         "shorthand": f"{field}:O",
         "title": title,
-        "scale": alt.Scale(domain=list(range(1, tokens + 1)), padding=0.04),
-        "axis": alt.Axis(labelAngle=0, ticks=False, domain=False),
+        "scale": alt.Scale(domain=list(range(1, len(words) + 1)), padding=0.04),
+        "axis": alt.Axis(
+            labelAngle=angle, labelExpr=named, labelOverlap=False, ticks=False, domain=False
+        ),
     }
 
 
-def vectors(tokens, dark):
+def vectors(words, dark):
     """Query, key and value of each token, by what became of them. Data: rows."""
-    x = alt.X(**_place("position", "Token", tokens))
+    x = alt.X(**_place("position", None, words))
     y = alt.Y("vector:N", title=None, sort=None).axis(ticks=False, domain=False)
-    names = (stored.NEW, stored.AGAIN, stored.READ, stored.GONE, stored.EMPTY)
-    return _cells(x, y, _only(STATES, names), 230, 2)
+    return _cells(x, y, _only(STATES, (stored.GONE, stored.KEPT)), 230, 2)
 
 
-def grid(tokens, dark):
-    """Queries against keys, by when their score is worked out. Data: rows."""
-    x = alt.X(**_place("key", "Key of token", tokens))
-    y = alt.Y(**_place("query", "Query of token", tokens))
+def grid(words, dark):
+    """Queries against keys, by when their score is computed. Data: rows."""
+    x = alt.X(**_place("key", "Key of", words))
+    y = alt.Y(**_place("query", "Query of", words, angle=0))
     names = (stored.NEW, stored.AGAIN, stored.DONE, stored.UNSEEN, stored.EMPTY)
-    return _cells(x, y, _only(STATES, names), TALL, 1)
+    return _cells(x, y, _only(STATES, names), HIGH, 3)
 
 
-def differences(ends, tokens, dark):
-    """Largest difference at each token on a logarithmic axis, decode filled. Data: rows."""
+def edited(words, layers, dark):
+    """Layers against tokens, by what an edit did to their keys and values. Data: rows."""
+    x = alt.X(**_place("position", None, words))
+    y = alt.Y("layer:O", title="Layer", scale=alt.Scale(domain=list(range(1, layers + 1))))
+    y = y.axis(labelAngle=0, ticks=False, domain=False)
+    states = {
+        past.SAME: COLOURS["cache"],
+        past.MOVED: COLOURS["compute"],
+        past.NEW: "#DDA9C5",
+    }
+    return _cells(x, y, states, TALL, 3)
+
+
+def differences(ends, words, dark):
+    """Largest difference at each token on a logarithmic axis, decode filled. Data: rows, bands."""
     y = alt.Y("value:Q", **_axis("Largest difference", ends, "log", **_tens(ends)))
-    base = on("rows").encode(x=alt.X(**_place("position", "Token", tokens)))
+    base = on("rows").encode(x=alt.X(**_place("position", None, words)))
     stems = base.mark_rule(color=MUTED[dark], strokeWidth=2, aria=False)
     dots = base.mark_point(size=110, strokeWidth=2, color=INK[dark], opacity=1)
     names = alt.Scale(domain=[roofline.PREFILL, roofline.DECODE], range=["circle", "square"])
+    band = on("bands").encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
+    shade = band.mark_rect(color=INK[dark], opacity=0.08, aria=False)
+    said = band.mark_text(
+        color=INK[dark], align="left", baseline="bottom", dx=5, dy=-3, aria=False
+    ).encode(x=alt.value(0), y=alt.Y("low:Q"), text="label:N")
     return (
-        stems.encode(y=y, y2=alt.Y2("low:Q"))
+        shade
+        + stems.encode(y=y, y2=alt.Y2("low:Q"))
         + dots.encode(
             y=y,
             shape=alt.Shape("phase:N", title=None, scale=names).legend(orient="bottom"),
             tooltip=HOVER,
         )
+        + said
+    ).properties(height=300)
+
+
+def agreement(end, dark):
+    """Scores of the cached run over those of the full pass. Data: rows, diagonal."""
+    x = alt.X("full:Q", **_axis("Score in the full pass", (-end, end)))
+    y = alt.Y("cached:Q", **_axis("Score in the cached run", (-end, end)))
+    equal = on("diagonal").mark_line(color=MUTED[dark], strokeDash=DASHED, clip=True, aria=False)
+    dots = on("rows").mark_point(filled=True, size=28, color=INK[dark], opacity=0.7)
+    return (
+        equal.encode(x=alt.X("at:Q"), y=alt.Y("at:Q")) + dots.encode(x=x, y=y, tooltip=HOVER)
     ).properties(height=300)
 
 
 def mistakes(ends, dark):
-    """Largest difference of every mistake at both precisions; the chosen one filled. Data: rows."""
+    """Largest difference of every mistake at each precision; the chosen one filled.
+
+    Data: rows, bands.
+    """
     x = alt.X("value:Q", **_axis("Largest difference", ends, "log", **_tens(ends)))
     order = ["Done right", *(each.name for each in attention.MISTAKES.values())]
     y = alt.Y("name:N", title=None, sort=order).axis(
         ticks=False, domain=False, grid=True, labelLimit=230
     )
-    shape = alt.Scale(domain=["32 bits", "64 bits"], range=["circle", "diamond"])
+    shape = alt.Scale(
+        domain=["16 bits", "32 bits", "64 bits"], range=["triangle-up", "circle", "diamond"]
+    )
+    broken = on("bands").mark_rect(color=INK[dark], opacity=0.08, aria=False)
     return (
-        on("rows")
+        broken.encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
+        + on("rows")
         .mark_point(size=110, strokeWidth=2, color=INK[dark], opacity=1)
         .encode(
             x=x,
@@ -159,8 +202,7 @@ def mistakes(ends, dark):
             fill=alt.condition("datum.chosen", alt.value(INK[dark]), alt.value("transparent")),
             tooltip=HOVER,
         )
-        .properties(height=300)
-    )
+    ).properties(height=300)
 
 
 def _tens(ends):
@@ -235,59 +277,10 @@ def levers(most, dark):
     ).properties(height=HEIGHT)
 
 
-def blocks(dark):
-    """A memory of blocks, filled as far as their tokens reach. Data: rows."""
-    states = {
-        allocation.USED: COLOURS["cache"],
-        allocation.PREFIX: "#F3CC7F",  # the cache's colour, paler: one copy for many
-        allocation.RESERVED: "transparent",
-        allocation.LEAKED: COLOURS["overhead"],
-        allocation.FREE: "transparent",
-    }
-    x = alt.X("column:O", axis=None, scale=alt.Scale(padding=0.06))
-
-    def y(field):
-        return alt.Y(field, axis=None, scale=alt.Scale(domain=[4, 0], nice=False))
-
-    base = on("rows").encode(x=x, tooltip=HOVER)
-    held = f"datum.state != '{allocation.FREE}'"
-    outline = base.mark_rect(filled=False, strokeWidth=1.5).encode(
-        y=y("row:Q"),
-        y2=alt.Y2("end:Q"),
-        stroke=alt.condition(held, alt.value(INK[dark]), alt.value(OUTLINE)),
-        strokeOpacity=alt.condition(held, alt.value(0.8), alt.value(0.35)),
-    )
-    fill = base.mark_rect().encode(
-        y=y("filled:Q"),
-        y2=alt.Y2("end:Q"),
-        color=alt.Color("state:N", title=None)
-        .scale(domain=list(states), range=list(states.values()))
-        .legend(
-            orient="bottom",
-            columns=2,
-            symbolType="square",
-            symbolStrokeColor=OUTLINE,
-            symbolStrokeWidth=1,
-            values=[state for state in states if state != allocation.FREE],
-        ),
-    )
-    lost = base.transform_filter(f"datum.state == '{allocation.LEAKED}'").mark_rect(
-        color=COLOURS["overhead"], aria=False
-    )
-    signs = base.mark_text(aria=False, fontSize=10).encode(
-        y=y("middle:Q"),
-        text="sign:N",
-        color=alt.condition("datum.dark_ink", alt.value("#000000"), alt.value(INK[dark])),
-    )
-    return (fill + lost.encode(y=y("row:Q"), y2=alt.Y2("end:Q")) + outline + signs).properties(
-        height=230
-    )
-
-
 def history(last, dark):
     """What of the memory is held over time, and whether it is filled. Data: rows, now."""
     parts = {
-        "never given back": COLOURS["overhead"],
+        "leaked": COLOURS["overhead"],
         "filled": COLOURS["cache"],
         "held and empty": "transparent",
     }

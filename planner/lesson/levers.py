@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from planner import formulas
-from planner.inputs import presets
 
 BASE = "lesson-7b-mha"
 LATENT_WIDTH = 512 + 64  # DeepSeek-V2: a latent of 512 and a rotated key of 64 serve all heads
@@ -21,8 +20,8 @@ class Lever:
     """One way to store the cache of the lesson's model.
 
     heads: key-value heads, None for one latent of LATENT_WIDTH in their place. bytes_per_element:
-    without the scales that a quantised format adds. window: tokens kept, None for all. `note` says
-    what it costs; `source` where it is from.
+    without the scales that a quantised format adds. window: tokens kept, None for all. layers,
+    head_dim: of the model. `note` says what it costs; `source` where it is from.
     """
 
     id: str
@@ -30,24 +29,31 @@ class Lever:
     heads: int | None = 32
     bytes_per_element: float = 2
     window: int | None = None
+    layers: int = 32
+    head_dim: int = 128
     note: str = ""
     source: str = ""
 
+    @property
+    def stored(self):
+        """What a layer stores for a token: how many key-value heads, key and value dimension."""
+        if self.heads is None:
+            return 1, LATENT_WIDTH, 0
+        return self.heads, self.head_dim, self.head_dim
+
     def bytes_per_token(self):
         """Bytes one token adds to one request, all layers."""
-        (layer,) = presets.models()[BASE].groups
-        if self.heads is None:
-            shape = (1, LATENT_WIDTH, 0)
-        else:
-            shape = (self.heads, layer.key_dim, layer.value_dim)
         width = self.bytes_per_element
-        return formulas.kv_bytes_per_token(layer.layers, *shape, width, width)
+        return formulas.kv_bytes_per_token(self.layers, *self.stored, width, width)
+
+    def kept(self, context_tokens):
+        """Tokens of a context that are stored."""
+        span = np.inf if self.window is None else self.window
+        return formulas.cached_tokens(context_tokens, span)
 
     def request_bytes(self, context_tokens):
         """Cache of one request of that many tokens, a number or an array."""
-        span = np.inf if self.window is None else self.window
-        kept = formulas.cached_tokens(context_tokens, span)
-        return formulas.request_cache_bytes(0, self.bytes_per_token(), kept)
+        return formulas.request_cache_bytes(0, self.bytes_per_token(), self.kept(context_tokens))
 
 
 LEVERS = (
@@ -127,13 +133,34 @@ def compare(context_tokens, concurrency=1, levers=LEVERS) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def stack(context_tokens, concurrency=1, *, heads=32, bytes_per_element=2, window=None):
-    """The chosen levers pulled one after another, from MHA at 16 bits: a frame as of `compare`.
+def chosen(values) -> Lever:
+    """The cost page's levers as they are set, all at once."""
+    return replace(
+        LEVERS[0],
+        heads=None if values["heads"] == "mla" else int(values["heads"]),
+        bytes_per_element=int(values["bits"]) / 8,
+        window=None if values["window"] == "none" else int(values["window"]),
+        layers=values["layers"],
+        head_dim=values["dim"],
+        note="",
+        source="",
+    )
+
+
+def alone(layers, head_dim) -> tuple[Lever, ...]:
+    """Each of LEVERS for a model of so many layers and that head dimension."""
+    return tuple(replace(lever, layers=layers, head_dim=head_dim) for lever in LEVERS)
+
+
+def stack(context_tokens, concurrency, end: Lever) -> pd.DataFrame:
+    """The levers of `end` pulled one after another, from MHA at 16 bits: a frame as of `compare`.
 
     A row for the start and one for each choice that differs from it.
     """
-    lever = replace(LEVERS[0], name="Start: MHA, 16 bits")
+    (start, *_) = alone(end.layers, end.head_dim)
+    lever = replace(start, name="Start: MHA, 16 bits")
     pulled = [lever]
+    heads, bytes_per_element, window = end.heads, end.bytes_per_element, end.window
     sharing = "one latent" if heads is None else f"{heads} key-value heads"
     for name, change in (
         (sharing, {"heads": heads}),
@@ -145,23 +172,3 @@ def stack(context_tokens, concurrency=1, *, heads=32, bytes_per_element=2, windo
             lever = replace(changed, id=name, name=name, note="", source="")
             pulled.append(lever)
     return compare(context_tokens, concurrency, pulled)
-
-
-def growth(max_context_tokens, concurrency=1, points=100) -> pd.DataFrame:
-    """Cache bytes of the load as context grows: `lever`, `context_tokens`, `load_bytes`."""
-    context = np.unique(np.linspace(0, max_context_tokens, points).round())
-    return pd.concat(
-        [
-            pd.DataFrame(
-                {
-                    "lever": lever.name,
-                    "context_tokens": context,
-                    "load_bytes": formulas.load_cache_bytes(
-                        lever.request_bytes(context), concurrency
-                    ),
-                }
-            )
-            for lever in LEVERS
-        ],
-        ignore_index=True,
-    )

@@ -41,6 +41,33 @@ def totals(width, steps) -> Totals:
     )
 
 
+@dataclass(frozen=True)
+class Step:
+    """One step's multiply-adds. `projections` and `attention` are the parts of it without a cache.
+
+    `even` is the step at which the two parts are equal.
+    """
+
+    without: float
+    with_cache: float
+    projections: float
+    attention: float
+    even: float
+
+
+def step_parts(width, step) -> Step:
+    """What a step of one layer takes: projections, 4td², grow with t, attention, 2t²d, with t²."""
+    token = formulas.step_multiply_adds_cached(0, width)  # one token's projections
+    without = formulas.step_multiply_adds_uncached(step, width)
+    return Step(
+        without=without,
+        with_cache=formulas.step_multiply_adds_cached(step, width),
+        projections=step * token,
+        attention=without - step * token,
+        even=2 * width,
+    )
+
+
 def curves(width, steps, points=300) -> pd.DataFrame:
     """One row a step and way: `step`, `cache`, `multiply_adds` of that step, `summed` up to it.
 

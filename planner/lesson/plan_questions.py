@@ -36,6 +36,7 @@ BY_LABEL = {
     "First token": Asked("first", "ms", MS, lambda served: served.ttft_s.value),
     "All, tokens/s": Asked("total", "", 1, lambda served: served.all_per_s.value, also=("step",)),
 }
+ASKABLE = (VERDICT, *(each.id for each in BY_LABEL.values()))
 # chart -> the figures that it would give away
 GIVES = {
     "memory": ("weights", "cache", "token", VERDICT),

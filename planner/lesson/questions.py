@@ -17,6 +17,8 @@ from planner import files
 from planner.lesson import answers, words
 
 RIGHT, SLIP, WRONG = "right", "slip", "wrong"
+EDITION = 2  # of the questions; a link names the one that its dozen is drawn from
+TRIES = 2  # at each question
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,8 @@ class NumberQuestion:
     slip_answer: float
     slip: str
     note: str
+    hint: str
+    edition: int
 
     @property
     def printed(self):
@@ -66,10 +70,50 @@ class ChoiceQuestion:
     page: str
     text: str
     options: tuple[Option, ...]
+    hint: str
+    edition: int
 
     def mark(self, chosen: int) -> str:
         """RIGHT or WRONG for the option at that place."""
         return RIGHT if self.options[chosen].right else WRONG
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a question stands after some answers: their marks, first to last."""
+
+    marks: tuple[str, ...]
+
+    @property
+    def right(self):
+        """Whether the last answer was right."""
+        return self.marks[-1:] == (RIGHT,)
+
+    @property
+    def done(self):
+        """Whether the solution is shown: it is right, or there is no try left."""
+        return self.right or len(self.marks) >= TRIES
+
+    @property
+    def at_once(self):
+        """Whether the first answer was right."""
+        return self.marks[:1] == (RIGHT,)
+
+
+def standing(question: NumberQuestion | ChoiceQuestion, given: list) -> Standing:
+    """Marks of the answers given: texts of numbers, or places of options; others do not count."""
+    return Standing(tuple(mark for each in given[:TRIES] if (mark := _mark(question, each))))
+
+
+def _mark(question, given):
+    """The mark of an answer as a browser kept it; None for what is no answer to this question."""
+    if isinstance(question, NumberQuestion):
+        try:
+            return question.mark(read_number(str(given)))
+        except ValueError:
+            return None
+    there = isinstance(given, int) and 0 <= given < len(question.options)
+    return question.mark(given) if there else None
 
 
 def figure(value: float) -> str:
@@ -109,16 +153,30 @@ def check(seed: int, page: str | None = None) -> tuple[NumberQuestion | ChoiceQu
     return _in_lesson_order(found)
 
 
-def quiz(seed: int, count: int) -> tuple[NumberQuestion | ChoiceQuestion, ...]:
-    """So many questions of all pages, picked by the seed as evenly as may be, in lesson order."""
+def quiz(seed: int, count: int, edition: int = EDITION):
+    """So many questions of all pages, picked by the seed as evenly as may be, in lesson order.
+
+    edition: later questions are left out, so that an old link keeps its dozen.
+    """
     rng = random.Random(f"{seed}:quiz")
-    left = {page: list(check(seed, page)) for page in words.pages()}
+    left = {
+        page: [question for question in check(seed, page) if question.edition <= edition]
+        for page in (*pages_of(edition), "check")  # which has none; old draws counted it
+    }
     picked = []
     while len(picked) < count and any(left.values()):
         for page in _in_any_order(left, rng):
             if left[page] and len(picked) < count:
                 picked.append(left[page].pop(int(rng.random() * len(left[page]))))
     return _in_lesson_order(picked)
+
+
+@cache
+def pages_of(edition: int = EDITION) -> tuple[str, ...]:
+    """The pages that have questions in an edition, in the lesson's order."""
+    rows = (*_number_rows(), *_choice_rows())
+    with_some = {row["page"] for row in rows if row.get("edition", 1) <= edition}
+    return tuple(page for page in words.pages() if page in with_some)
 
 
 def _in_lesson_order(found):
@@ -143,6 +201,8 @@ def _draw(row, seed):
         slip_answer=float(found["slip"]),
         slip=row["slip"],
         note=row["note"],
+        hint=row["hint"],
+        edition=row.get("edition", 1),
     )
 
 
@@ -150,7 +210,10 @@ def _shuffle(row, seed):
     rng = random.Random(f"{seed}:{row['id']}")
     options = [Option(row["right"], True, row["why"])]
     options += [Option(wrong["text"], False, wrong["note"]) for wrong in row["wrong"]]
-    return ChoiceQuestion(row["id"], row["page"], row["text"], _in_any_order(options, rng))
+    options = _in_any_order(options, rng)
+    return ChoiceQuestion(
+        row["id"], row["page"], row["text"], options, row["hint"], row.get("edition", 1)
+    )
 
 
 def _in_any_order(items, rng):
@@ -168,9 +231,18 @@ NUMBER_FIELDS = {
     "worked": str,
     "slip": str,
     "note": str,
+    "hint": str,
     "draw": dict,
 }
-CHOICE_FIELDS = {"id": str, "page": str, "text": str, "right": str, "why": str, "wrong": list}
+CHOICE_FIELDS = {
+    "id": str,
+    "page": str,
+    "text": str,
+    "right": str,
+    "why": str,
+    "hint": str,
+    "wrong": list,
+}
 
 
 @cache
@@ -195,8 +267,10 @@ def _read(name):
 
 def _validate(row, fields):
     name = row.get("id", "a question without an id")
-    if row.keys() != fields.keys():
+    if row.keys() - {"edition"} != fields.keys():
         raise ValueError(f"{name}: fields {sorted(row.keys() ^ fields.keys())} missing or unknown")
+    if row.get("edition", EDITION) not in range(1, EDITION + 1):
+        raise ValueError(f"{name}: an edition is a whole number up to {EDITION}")
     for field, kind in fields.items():
         if not isinstance(row[field], kind) or row[field] == "":
             raise ValueError(f"{name}: {field} is empty or of the wrong kind")

@@ -1,4 +1,4 @@
-"""What is stored: a small causal attention, step by step, as tables a page can draw.
+"""What is stored: a small causal attention over a real sentence, step by step, as tables.
 
 Positions and steps count from 1 on screen and here. Step 1 reads the whole prompt; each later step
 adds one token.
@@ -9,12 +9,13 @@ import pandas as pd
 
 from planner.lesson import attention
 
-NEW = "worked out now"
-AGAIN = "worked out again"
+NEW = "computed now"
+AGAIN = "computed again"
 READ = "read from the cache"
+KEPT = "stored"
 EMPTY = "nothing yet"
-GONE = "dropped after use"
-UNSEEN = "later token: not seen"
+GONE = "used once, not stored"
+UNSEEN = "later token: masked"
 DONE = "row done in an earlier step"
 
 
@@ -22,28 +23,32 @@ def vectors(prompt_tokens, step, cached=True) -> pd.DataFrame:
     """What a step does with each token's query, key and value: `position`, `vector`, `state`.
 
     Covers the prompt and as many tokens as `step` has reached. With a cache old keys and values are
-    read and old queries are gone; without one everything is worked out again.
+    read and old queries are gone; without one everything is computed again.
     """
+    found = {
+        vector: states(vector, prompt_tokens, step, cached) for vector in ("query", "key", "value")
+    }
+    rows = [
+        (position, vector, state)
+        for position, together in enumerate(zip(*found.values(), strict=True), 1)
+        for vector, state in zip(found, together, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=["position", "vector", "state"])
+
+
+def states(vector, prompt_tokens, step, cached=True) -> list[str]:
+    """What a step does with one vector (query, key or value) of each token, from the first on."""
     tokens = prompt_tokens + step - 1
     newest = 1 if step == 1 else tokens
-    rows = []
-    for position in range(1, tokens + 1):
-        for vector in ("query", "key", "value"):
-            if position >= newest:
-                state = NEW
-            elif not cached:
-                state = AGAIN
-            else:
-                state = GONE if vector == "query" else READ
-            rows.append((position, vector, state))
-    return pd.DataFrame(rows, columns=["position", "vector", "state"])
+    old = AGAIN if not cached else GONE if vector == "query" else READ
+    return [NEW if position >= newest else old for position in range(1, tokens + 1)]
 
 
 def grid(prompt_tokens, step, total_tokens, cached=True, seed=0, head_dim=8) -> pd.DataFrame:
     """The attention grid at a step: `query`, `key` (positions), `state`, `weight`.
 
-    One row for each pair of total_tokens² . `state` is NEW or AGAIN where the pair's score is
-    worked out at this step, DONE where an earlier step did it, UNSEEN where the mask forbids it and
+    One row for each pair of total_tokens². `state` is NEW or AGAIN where the pair's score is
+    computed at this step, DONE where an earlier step did it, UNSEEN where the mask forbids it and
     EMPTY where a token is not there yet. `weight` is the attention weight of one random head; it is
     the same at every step, which is why it need not be done again. NaN where there is none.
     """
@@ -74,24 +79,26 @@ def grid(prompt_tokens, step, total_tokens, cached=True, seed=0, head_dim=8) -> 
 
 
 def later_reads(total_tokens) -> pd.DataFrame:
-    """Why the query is not kept: how often later tokens read each vector.
+    """Why the query is not stored: how often later tokens read each vector.
 
-    Columns `position`, `vector`, `reads`. Token i's key and value serve each token after it; its
-    query serves its own row of the grid and is never asked for again.
+    Columns `position`, `vector`, `state` (GONE or KEPT), `reads`. Token i's key and value serve
+    each token after it, those of the newest none so far; its query serves its own row of the grid
+    and is never asked for again.
     """
     rows = []
     for position in range(1, total_tokens + 1):
         after = total_tokens - position
-        rows += [(position, "query", 0), (position, "key", after), (position, "value", after)]
-    return pd.DataFrame(rows, columns=["position", "vector", "reads"])
+        rows.append((position, "query", GONE, 0))
+        rows += [(position, vector, KEPT, after) for vector in ("key", "value")]
+    return pd.DataFrame(rows, columns=["position", "vector", "state", "reads"])
 
 
 def work(prompt_tokens, new_tokens) -> pd.DataFrame:
-    """Key-value pairs worked out and read at each step: `step`, `cache`, `computed`, `read`."""
+    """Key-value pairs computed and read at each step: `step`, `cache`, `computed`, `read`."""
     rows = []
     for step in range(1, new_tokens + 1):
         for way, cached in (("without a cache", False), ("with a cache", True)):
-            states = vectors(prompt_tokens, step, cached).query("vector == 'key'")["state"]
-            read = int((states == READ).sum())
-            rows.append((step, way, len(states) - read, read))
+            keys = states("key", prompt_tokens, step, cached)
+            read = keys.count(READ)
+            rows.append((step, way, len(keys) - read, read))
     return pd.DataFrame(rows, columns=["step", "cache", "computed", "read"])

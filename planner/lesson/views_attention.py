@@ -1,6 +1,4 @@
-"""The first three Learn pages as figures and pictures: why a cache, what is stored, the proof."""
-
-from functools import lru_cache
+"""The first two Learn pages as figures and pictures: why a cache, and what is stored."""
 
 import pandas as pd
 
@@ -8,14 +6,16 @@ from planner import describe
 from planner.charts.axes import ceiling
 from planner.charts.picture import Picture
 from planner.inputs.question import Figure
-from planner.lesson import attention, charts, operations, stored
-from planner.lesson.states import MOST_PROMPT, MOST_STEPS
-from planner.lesson.view import Line, View, count, decade, scientific
+from planner.lesson import charts, operations, player, stored
+from planner.lesson.player import TOTAL_TOKENS, WORDS
+from planner.lesson.view import Line, View, count, counted, decade
 
 SPELLED_OUT = 3
 MOST_DOTS = 24  # steps up to which each one has its dot
-LEAST_DIFFERENCE, MOST_DIFFERENCE = 1e-18, 100.0  # the ends of the proof's axis
-TOTAL_TOKENS = MOST_PROMPT + MOST_STEPS - 1
+WHY_ABOUT = (
+    "Counted: the multiply-adds of one attention layer, four projections and the two products of "
+    "attention. A layer's feed-forward part is left out; a cache spares it in the same way."
+)
 
 
 def why(values) -> View:
@@ -44,11 +44,12 @@ def why(values) -> View:
         ),
         Figure(
             "ratio",
-            "Saving",
+            "Times as much",
             times,
-            "The one sum over the other.",
+            "The sum without a cache over the sum with one.",
             sums.ratio,
             "times",
+            also=("without", "cached"),
         ),
     )
     rows = operations.curves(width, steps).rename(columns={"cache": "way"})
@@ -66,7 +67,23 @@ def why(values) -> View:
         )
     )
     return View(
-        figures, pictures, tuple(_why_lines(width, steps, sums)), ("without", "cached", "ratio")
+        figures,
+        pictures,
+        tuple(_why_lines(width, steps, sums)),
+        ("without", "cached", "ratio"),
+        about=WHY_ABOUT,
+        says=_why_says(width, steps, times),
+    )
+
+
+def _why_says(width, steps, times):
+    step = operations.step_parts(width, steps)
+    return (
+        f"Without a cache step {steps:,} processes {counted(steps, 'token')}: "
+        f"{count(step.projections)} multiply-adds of projections, which grow with the length, and "
+        f"{count(step.attention)} of attention, which grow with its square; the two are equal at "
+        f"step 2·d = {step.even:,}. With a cache it processes one token: {count(step.with_cache)}. "
+        f"Summed over {counted(steps, 'step')} the work without is {times} the work with."
     )
 
 
@@ -117,13 +134,13 @@ def _why_lines(width, steps, sums):
         count(sums.with_cache),
     )
     yield Line(
-        "Leading terms, without",
+        "Leading terms alone, close for long texts only, without",
         "2·T²·d² + 2/3·T³·d",
         f"2 × {steps}² × {width}² + 2 / 3 × {steps}³ × {width}",
         count(sums.leading_without),
     )
     yield Line(
-        "Leading terms, with",
+        "Leading terms alone, with",
         "4·T·d² + T²·d",
         f"4 × {steps} × {width}² + {steps}² × {width}",
         count(sums.leading_with_cache),
@@ -133,8 +150,6 @@ def _why_lines(width, steps, sums):
 SIGNS = {
     stored.NEW: "+",
     stored.AGAIN: "↻",
-    stored.READ: "•",
-    stored.GONE: "–",
     stored.DONE: "",
     stored.UNSEEN: "",
     stored.EMPTY: "",
@@ -142,7 +157,7 @@ SIGNS = {
 
 
 def what_is_stored(values) -> View:
-    """What one step of a small attention works out, reads and leaves."""
+    """What one step of a small attention computes, reads and stores."""
     prompt, step, cached = values["prompt"], values["step"], values["cache"] == "with"
     work = stored.work(prompt, step)
     way = operations.WITH if cached else operations.WITHOUT
@@ -151,9 +166,9 @@ def what_is_stored(values) -> View:
     figures = (
         Figure(
             "computed",
-            "Worked out now",
+            "Computed now",
             describe.whole(now.computed),
-            "Pairs of a key and a value that this step works out, in each layer.",
+            "Pairs of a key and a value that this step computes, in each layer.",
             float(now.computed),
             "pairs",
         ),
@@ -161,166 +176,94 @@ def what_is_stored(values) -> View:
             "read",
             "Read from the cache",
             describe.whole(now.read),
-            "Pairs that were stored by earlier steps.",
+            "Pairs that were stored by earlier steps, in each layer.",
             float(now.read),
             "pairs",
         ),
         Figure(
             "total",
-            "Worked out so far",
+            "Computed so far",
             describe.whole(so_far[way]),
-            f"Over all steps up to this one. {describe.whole(so_far[operations.WITH])} with a "
-            f"cache, {describe.whole(so_far[operations.WITHOUT])} without.",
+            "Pairs that all steps up to this one have computed, in each layer.",
             float(so_far[way]),
             "pairs",
         ),
     )
-    return View(figures, tuple(_stored_pictures(prompt, step, cached, now)))
+    return View(
+        figures,
+        tuple(_stored_pictures(prompt, step, cached, now)),
+        says=_stored_says(prompt, step, cached, now, so_far),
+        scenes=(player.scene(prompt, step, cached, ("computed", "read", "total")),),
+    )
+
+
+def _stored_says(prompt, step, cached, now, so_far):
+    newest = WORDS[prompt + step - 2]
+    if step == 1:
+        first = (
+            f"Step 1 is the prefill: it computes {counted(now.computed, 'pair')} of a key and a "
+            "value in each layer, one for each token of the prompt. Each query looks at the tokens "
+            "up to its own, never at later ones: that is the causal mask."
+        )
+        return first + (" The pairs are stored." if cached else " Nothing is stored.")
+    if cached:
+        return (
+            f"Step {step} computes one pair, for “{newest}”, and reads the "
+            f"{counted(now.read, 'pair')} stored before it. None of those has changed: no earlier "
+            f"token could look at “{newest}”. Its query is used in this step only and not stored."
+        )
+    return (
+        f"Step {step} computes {counted(now.computed, 'pair')} and keeps none of them. All but "
+        f"the one for “{newest}” were computed before, with the same result. So far that makes "
+        f"{describe.whole(so_far[operations.WITHOUT])} where a cache would have needed "
+        f"{describe.whole(so_far[operations.WITH])}."
+    )
 
 
 def _stored_pictures(prompt, step, cached, now):
     gives = ("computed", "read", "total")
-    vectors = stored.vectors(prompt, step, cached)
-    positions = range(1, TOTAL_TOKENS + 1)
-    absent = [(p, v, stored.EMPTY) for p in positions for v in ("query", "key", "value")]
-    absent = pd.DataFrame(absent, columns=vectors.columns)
-    absent = absent[absent["position"] > vectors["position"].max()]
-    vectors = pd.concat([vectors, absent], ignore_index=True)
-    vectors["sign"] = vectors["state"].map(SIGNS)
-    yield Picture(
-        "vectors",
-        "Queries, keys and values",
-        charts.vectors,
-        (TOTAL_TOKENS,),
-        {"rows": vectors},
-        {"position": "token", "vector": "vector", "state": "state"},
-        f"Vectors at step {step} of a prompt of {prompt} tokens: key-value "
-        f"pairs worked out {now.computed}, read {now.read}.",
-        {
-            "rows": [
-                f"{row.vector} of token {row.position}: {row.state}" for row in vectors.itertuples()
-            ]
-        },
-        gives,
-    )
     grid = stored.grid(prompt, step, TOTAL_TOKENS, cached)
     grid["sign"] = grid["state"].map(SIGNS)
     scores = int(grid["state"].isin([stored.NEW, stored.AGAIN]).sum())
     yield Picture(
         "grid",
-        "Who looks at whom",
+        "Which token looks at which",
         charts.grid,
-        (TOTAL_TOKENS,),
+        (WORDS,),
         {"rows": grid},
         {
             "query": "query of token",
             "key": "key of token",
             "state": "state",
-            "weight": "weight",
+            "weight": "attention weight",
         },
-        f"Attention grid of queries and keys at step {step}: {scores} scores worked out.",
+        f"Attention grid of queries and keys at step {step}: {scores} scores computed. Later "
+        "tokens are masked.",
         {
             "rows": [
-                f"query of token {row.query}, key of token {row.key}: {row.state}"
+                f"query of “{WORDS[row.query - 1]}”, key of “{WORDS[row.key - 1]}”: {row.state}"
                 + ("" if pd.isna(row.weight) else f"; attention weight {row.weight:.2f}")
                 for row in grid.itertuples()
             ]
         },
         gives,
     )
-    reads = stored.later_reads(TOTAL_TOKENS)
-    reads["state"] = reads["reads"].map(lambda n: stored.READ if n else stored.GONE)
+    reads = stored.later_reads(prompt + step - 1)
     reads["sign"] = reads["reads"].astype(str)
     yield Picture(
         "later_reads",
-        "How many later tokens read it",
+        "How many later tokens have read it",
         charts.vectors,
-        (TOTAL_TOKENS,),
+        (WORDS,),
         {"rows": reads},
         {"position": "token", "vector": "vector", "reads": "later tokens that read it"},
         "Queries are read by no later token; keys and values by every later one.",
         {
             "rows": [
-                f"{row.vector} of token {row.position}: read by {row.reads} later tokens"
+                f"{row.vector} of “{WORDS[row.position - 1]}”: {row.state}; read by "
+                f"{counted(row.reads, 'later token')} so far"
                 for row in reads.itertuples()
             ]
         },
+        ("read",),
     )
-
-
-@lru_cache(maxsize=64)
-def _all_ways(seed):
-    return attention.differences(seed=seed)
-
-
-def proof(values) -> View:
-    """The same text run whole and run in cached steps, and how far apart the two come out."""
-    mistake = None if values["mistake"] == "none" else values["mistake"]
-    found = attention.prove(seed=values["seed"], precision=values["precision"], mistake=mistake)
-    right = attention.prove(seed=values["seed"], precision=values["precision"])
-    figures = (
-        Figure(
-            "difference",
-            "Largest difference",
-            scientific(found.largest),
-            "Between the full pass and the cached run, of outputs that are about 1 in size.",
-            found.largest,
-        ),
-        Figure(
-            "right",
-            "Done right",
-            scientific(right.largest),
-            "The same run without a mistake: rounding, for sums are added in another order.",
-            right.largest,
-            also=() if mistake else ("difference",),
-        ),
-        Figure("tokens", "Tokens", "8 + 4", "A prefill of eight tokens, then four cached steps."),
-    )
-    table = found.table()
-    table["low"] = LEAST_DIFFERENCE
-    table["value"] = table["difference"].clip(LEAST_DIFFERENCE)
-    ends = (LEAST_DIFFERENCE, MOST_DIFFERENCE)
-    gives, axes = ("difference", "right"), {"difference": ends, "right": ends}
-    by_token = Picture(
-        "differences",
-        "Difference at each token",
-        charts.differences,
-        (ends, len(table)),
-        {"rows": table},
-        {"position": "token", "phase": "phase", "difference": "largest difference"},
-        f"Largest difference at each token, at most {scientific(found.largest)}.",
-        {
-            "rows": [
-                f"Token {row.position}, {row.phase}: {scientific(row.difference)}"
-                for row in table.itertuples()
-            ]
-        },
-        gives,
-        axes,
-    )
-    every = _all_ways(values["seed"]).copy()
-    every["chosen"] = (every["mistake"] == (mistake or "")) & (
-        every["precision"] == values["precision"]
-    )
-    every["bits"] = every["precision"].map({"float32": "32 bits", "float64": "64 bits"})
-    every["value"] = every["largest"].clip(LEAST_DIFFERENCE)
-    sentences = [
-        f"{name}, {bits}: {scientific(largest)}"
-        for name, bits, largest in zip(every["name"], every["bits"], every["largest"], strict=True)
-    ]
-    coarse = [text for text in sentences if "32 bits" in text]
-    all_ways = Picture(
-        "mistakes",
-        "Every way of doing it",
-        charts.mistakes,
-        (ends,),
-        {"rows": every},
-        {"name": "what is done", "bits": "precision", "largest": "largest difference"},
-        "Largest difference done right and with each mistake, at both precisions. "
-        f"{'. '.join(coarse)}.",
-        {"rows": sentences},
-        gives,
-        axes,
-        "x",
-    )
-    return View(figures, (by_token, all_ways))

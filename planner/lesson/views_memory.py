@@ -6,15 +6,21 @@ import numpy as np
 import pandas as pd
 
 from planner import describe
+from planner.charts.axes import ceiling
 from planner.charts.picture import Picture
 from planner.inputs.question import Figure
 from planner.inputs.scenario import Scenario
-from planner.lesson import allocation, charts, streaming
+from planner.lesson import allocation, blocks, charts, equations, streaming
+from planner.lesson.blocks import WAYS
 from planner.lesson.states import LAST_TICK
-from planner.lesson.view import View
+from planner.lesson.view import Line, View
+from planner.lesson.views_serving import about
+from planner.plan import plan
+from planner.units import GB
 
 CONTEXTS = np.geomspace(128, 131_072, 41).round()
-FASTEST = 80.0  # tokens/s at which the speed page's axis ends, above all that it can show
+# Tokens/s at which the speed page's axis ends, above all that it can show at that bandwidth.
+FASTEST, LESSON_BANDWIDTH = 80.0, 1000
 
 
 # --- managing it --------------------------------------------------------------------------------
@@ -38,7 +44,7 @@ def managing(values) -> View:
     tick = values["tick"]
     whole = allocation.summary(run)
     figures = []
-    for way in (allocation.CONTIGUOUS, allocation.PAGED):
+    for way in WAYS:
         row = whole.loc[way]
         figures.append(
             Figure(
@@ -50,64 +56,62 @@ def managing(values) -> View:
                 "%",
             )
         )
-    for way in (allocation.CONTIGUOUS, allocation.PAGED):
+    for way in WAYS:
         row = whole.loc[way]
         figures.append(
             Figure(
                 f"finished_{way}",
                 f"Finished, {way}",
                 describe.whole(row.finished),
-                f"Requests finished by the end; {describe.whole(row.evictions)} were evicted and "
-                f"begun again, {describe.whole(row.reused_tokens)} tokens were reused.",
+                f"By the end of the run; {describe.whole(row.evictions)} were preempted and begun "
+                "again.",
                 float(row.finished),
                 "requests",
             )
         )
-    pictures = []
-    for way in (allocation.CONTIGUOUS, allocation.PAGED):
-        pictures.append(_blocks(run, way, tick))
-    for way in (allocation.CONTIGUOUS, allocation.PAGED):
-        pictures.append(_history(run, way, tick, whole.loc[way].waste_percent))
-    return View(tuple(figures), tuple(pictures))
-
-
-def _blocks(run, way, tick):
-    table = run.blocks(way, tick)
-    table["column"], table["row"] = table["block"] % 16, table["block"] // 16
-    table["filled"] = table["row"] + 1 - table["tokens"] / allocation.BLOCK_TOKENS
-    table["end"], table["middle"] = table["row"] + 1, table["row"] + 0.5
-    table["dark_ink"] = table["tokens"] > allocation.BLOCK_TOKENS / 2  # the sign stands on a fill
-    table["dark_ink"] |= table["state"] == allocation.LEAKED
-    table["sign"] = [
-        "×" if row.state == allocation.LEAKED else str(row.owner) if row.owner else
-        "S" if row.state == allocation.PREFIX else ""
-        for row in table.itertuples()
-    ]  # fmt: skip
-    sentences = [
-        f"Block {row.block}: {row.state}"
-        + (f", request {row.owner}" if row.owner else "")
-        + (f", {row.tokens} of {allocation.BLOCK_TOKENS} tokens" if row.state != "free" else "")
-        for row in table.itertuples()
-    ]
-    counts = ", ".join(f"{n} blocks {state}" for state, n in table["state"].value_counts().items())
-    return Picture(
-        f"blocks_{way}",
-        f"Blocks at tick {tick}, {way}",
-        charts.blocks,
-        (),
-        {"rows": table},
-        {"block": "block", "owner": "request", "tokens": "tokens", "state": "state"},
-        f"Memory at tick {tick}, {way}: {counts}.",
-        {"rows": sentences},
-        (f"waste_{way}",),
+    gives = tuple(f"waste_{way}" for way in WAYS)
+    return View(
+        tuple(figures),
+        tuple(_history(run, way, tick, whole.loc[way].waste_percent) for way in WAYS),
+        about=f"A memory of {run.load.blocks} blocks of {allocation.BLOCK_TOKENS} tokens; a tick "
+        "is one decode step. Both sides serve the same requests.",
+        says=_managing_says(run, whole, tick),
+        scenes=(blocks.scene(run, tick, gives),),
     )
+
+
+def _managing_says(run, whole, tick):
+    now = run.history[run.history["tick"] == tick].set_index("way")
+    running = " and ".join(f"{now.loc[way].running:.0f} with {way}" for way in WAYS)
+    waste = " and ".join(
+        f"{describe.significant(whole.loc[way].waste_percent)} % with {way}" for way in WAYS
+    )
+    said = (
+        f"At tick {tick} requests run: {running} allocation. Over the whole run, of the room that "
+        f"was held, {waste} allocation was empty."
+    )
+    reused = whole.loc[allocation.PAGED].reused_tokens
+    if reused:
+        spared = plan(Scenario("lesson-7b-gqa", context=reused)).prefill_s
+        said += (
+            f" The shared prefix spared {describe.whole(reused)} prompt tokens a prefill, which "
+            f"would be some {describe.duration(spared)} of computing for the lesson's 7B model: "
+            "those first tokens came sooner."
+        )
+    lost = int(now.loc[allocation.PAGED].leaked_tokens)
+    if lost:
+        said += (
+            f" {describe.whole(lost)} token places have leaked by now: their requests ended, by "
+            "themselves or because they were cancelled, and were never freed."
+        )
+    return said
 
 
 def _history(run, way, tick, waste):
     table = run.history[run.history["way"] == way]
     memory = run.load.blocks * allocation.BLOCK_TOKENS
     parts = {
-        "never given back": table["leaked_tokens"],
+        "leaked": table["leaked_tokens"],
         "filled": table["used_tokens"],
         "held and empty": table["held_tokens"] - table["used_tokens"] - table["leaked_tokens"],
     }
@@ -139,7 +143,7 @@ def _history(run, way, tick, waste):
 
 def speed(values) -> View:
     """Streaming speed over the context, MHA beside GQA, against a reader's pace."""
-    scenario = _lesson(values)
+    scenario, most = _lesson(values), ceiling(FASTEST * values["bandwidth"] / LESSON_BANDWIDTH)
     now = streaming.speeds(scenario, (values["context"],))
     figures = []
     for row in now.itertuples():
@@ -169,7 +173,7 @@ def speed(values) -> View:
         "speeds",
         "Speed over the context",
         charts.speeds,
-        (FASTEST,),
+        (most,),
         {
             "rows": table,
             "points": points,
@@ -185,9 +189,54 @@ def speed(values) -> View:
         f"Tokens per second over the context. {'. '.join(sentences['points'])}.",
         sentences,
         ("mha", "gqa"),
-        {"mha": (0, FASTEST), "gqa": (0, FASTEST)},
+        {"mha": (0, most), "gqa": (0, most)},
     )
-    return View(tuple(figures), (picture,), sources=(streaming.READING_SOURCE,))
+    gives = ("mha", "gqa")
+    return View(
+        tuple(figures),
+        (picture,),
+        tuple(_speed_lines(scenario)),
+        gives,
+        (streaming.READING_SOURCE,),
+        about=f"{about(plan(scenario))} A lower bound: weights and cache read once at full "
+        "bandwidth.",
+        says=_speed_says(scenario),
+        scenes=(equations.step_seconds(scenario, gives),),
+    )
+
+
+def _both(scenario):
+    for model in (scenario.the_model, scenario.the_model.counterpart()):
+        yield model.attention, plan(scenario, model=model)
+
+
+def _speed_says(scenario):
+    parts = [
+        f"with {name} {describe.significant(100 * own.cache_share_of_step, 2)} % of a step is "
+        f"reading the cache, {describe.data(own.cache_read_bytes)} beside "
+        f"{describe.data(own.weights_read_bytes)} of weights"
+        for name, own in _both(scenario)
+    ]
+    users = scenario.concurrency
+    shared = f" with {users:,} requests in the batch" if users > 1 else ""
+    return f"After {scenario.context:,} tokens{shared}, {'; '.join(parts)}."
+
+
+def _speed_lines(scenario):
+    for name, own in _both(scenario):
+        yield Line(
+            f"Cache, {name}",
+            "bytes a token · n · B",
+            f"{own.cache_bytes_per_token:.0f} × {scenario.context} × {scenario.concurrency} / 10⁹",
+            describe.data(own.cache_bytes),
+        )
+        yield Line(
+            f"Step, {name}",
+            "(W + C) / BW",
+            f"({own.weights_bytes / GB:g} + {own.cache_bytes / GB:.6g}) / {scenario.bandwidth} "
+            "× 1000",
+            describe.duration(own.decode_step_s),
+        )
 
 
 def lanes(values) -> list[dict]:
@@ -206,4 +255,9 @@ def lanes(values) -> list[dict]:
 
 
 def _lesson(values):
-    return Scenario("lesson-7b-mha", concurrency=values["concurrency"], context=values["context"])
+    return Scenario(
+        "lesson-7b-mha",
+        concurrency=values["concurrency"],
+        context=values["context"],
+        bandwidth=values["bandwidth"],
+    )

@@ -1,4 +1,4 @@
-"""The lesson's words: pages, glossary, misconceptions, takeaways and sources, read from data.
+"""The lesson's words: pages, glossary, misconceptions, remedies and more, read from data.
 
 They are in presets/glossary, a file for each kind. An entry refers to a page or a source by its id;
 a reference that leads nowhere is a ValueError when the file is read.
@@ -13,7 +13,10 @@ from planner import files
 
 @dataclass(frozen=True)
 class Page:
-    """A Learn page: what it says, the one thing to move and the one thing to see."""
+    """A Learn page: what it says, the one thing to move and where to look.
+
+    None of its texts holds a result, so that they can stand beside a question.
+    """
 
     id: str
     title: str
@@ -75,6 +78,59 @@ class Takeaway:
     text: str
 
 
+@dataclass(frozen=True)
+class Objective:
+    """What a learner can do at the end, and the page where it is mostly learnt."""
+
+    id: str
+    page: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One reason why the cache is what inference engineering turns about."""
+
+    id: str
+    page: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """What helps against a slow answer. symptom: FIRST or STREAM, what is slow without it."""
+
+    id: str
+    symptom: str
+    text: str
+    why: str
+    risk: str
+    source: str = ""
+
+    @property
+    def phase(self):
+        """The phase that it acts on."""
+        return PHASES[self.symptom]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A way to shrink, share or limit the cache: what it does and what it risks."""
+
+    id: str
+    page: str
+    text: str
+    gain: str
+    risk: str
+    source: str = ""
+
+
+FIRST, STREAM = "first", "stream"
+PHASES = {FIRST: "prefill", STREAM: "decode"}
+FRONT = "lesson"  # the front page, which has every term and no takeaway of its own
+REMEDIES_ON = ("phases", "diagnose")  # the pages that show them
+
+
 @cache
 def pages() -> dict[str, Page]:
     """The Learn pages by id, in the lesson's order."""
@@ -103,6 +159,30 @@ def misconceptions() -> dict[str, Misconception]:
 def takeaways() -> dict[str, Takeaway]:
     """Every takeaway by id."""
     return _read("takeaways.toml", Takeaway)
+
+
+@cache
+def objectives() -> dict[str, Objective]:
+    """What a learner can do at the end, by id."""
+    return _read("objectives.toml", Objective)
+
+
+@cache
+def reasons() -> dict[str, Reason]:
+    """Why the cache matters, by id."""
+    return _read("reasons.toml", Reason)
+
+
+@cache
+def remedies() -> dict[str, Remedy]:
+    """Every remedy by id, those for the first token first."""
+    return _read("remedies.toml", Remedy)
+
+
+@cache
+def measures() -> dict[str, Measure]:
+    """Every way to shrink, share or limit the cache by id."""
+    return _read("measures.toml", Measure)
 
 
 def meaning(word: str) -> str:
@@ -138,12 +218,20 @@ def explained(text: str) -> list[tuple[str, str]]:
 
 @cache
 def of_page(page: str) -> tuple[tuple[Misconception, ...], tuple[Takeaway, ...], tuple[Term, ...]]:
-    """What belongs to a page: misconceptions, takeaways, and the terms that its texts use."""
+    """What belongs to a page: misconceptions, takeaways, and the terms that its texts use.
+
+    The front page has the whole glossary.
+    """
+    if page == FRONT:
+        return (), (), tuple(glossary().values())
     believed = tuple(each for each in misconceptions().values() if each.page == page)
     kept = tuple(each for each in takeaways().values() if each.page == page)
     entry = pages()[page]
     texts = [entry.title, entry.lead, entry.move, entry.see, *(each.text for each in kept)]
     texts += [text for each in believed for text in (each.claim, each.truth)]
+    texts += [t for m in measures().values() if m.page == page for t in (m.text, m.gain, m.risk)]
+    if page in REMEDIES_ON:
+        texts += [t for r in remedies().values() for t in (r.text, r.why, r.risk)]
     used = {_by_word()[m[1].casefold()].id for t in texts for m in _terms_pattern().finditer(t)}
     return believed, kept, tuple(term for term in glossary().values() if term.id in used)
 
@@ -151,7 +239,8 @@ def of_page(page: str) -> tuple[tuple[Misconception, ...], tuple[Takeaway, ...],
 @cache
 def _terms_pattern():
     spelled = sorted((word for word in _by_word() if len(word) > 1), key=len, reverse=True)
-    return re.compile(rf"\b({'|'.join(map(re.escape, spelled))})s?\b", re.IGNORECASE)
+    # Not in a unit: “tokens/s” is no place to explain a token.
+    return re.compile(rf"\b({'|'.join(map(re.escape, spelled))})s?\b(?!/)", re.IGNORECASE)
 
 
 def _read(name, kind):
@@ -179,4 +268,6 @@ def build(row: dict, kind: type):
         raise ValueError(f"{name}: no page “{row['page']}”")
     if "source" in row and row["source"] not in sources():
         raise ValueError(f"{name}: no source “{row['source']}”")
+    if "symptom" in row and row["symptom"] not in PHASES:
+        raise ValueError(f"{name}: no symptom “{row['symptom']}”")
     return kind(**row)

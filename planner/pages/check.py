@@ -1,42 +1,79 @@
-"""Check yourself: questions drawn from a seed, marked as they are answered, with the way to it."""
+"""Check yourself: questions drawn from a seed, marked as they are answered, with the way to it.
+
+Each question has two tries and a hint. What was answered stays in the reader's browser.
+"""
+
+import random
 
 import streamlit as st
 
-from planner.lesson import questions, words
+from planner.lesson import questions, states, words
 from planner.lesson.questions import RIGHT, SLIP, NumberQuestion
-from planner.pages import learn
+from planner.pages import keep, learn, screen
 
 COUNT = 12  # questions where no topic is chosen
-MARKED = "answers"  # (question, seed) -> mark and what was answered
+KEPT = 200  # questions whose answers a browser keeps
 
 
-def answered(question, key):
-    """Mark what was entered. The first answer counts; the solution is on screen after it."""
-    given = st.session_state[f"answer-{question.id}-{key[1]}"]
+def own_numbers(query, values):
+    """Numbers of the reader's own where the link names none; an old link without means the first.
+
+    The seed is in the address from then on, so a reload keeps it.
+    """
+    latest = str(questions.EDITION)
+    if "seed" in query or (query and values["edition"] != latest):
+        return values
+    return {**values, "edition": latest, "seed": _seed()}
+
+
+def _seed():
+    return random.SystemRandom().randint(1, int(states.SEED.maximum))
+
+
+def answers() -> dict[str, list]:
+    """What was answered, by question and seed, in the order of the tries."""
+    return st.session_state.get("kept-answers") or {}
+
+
+def name_of(question, seed):
+    return f"{question.id}:{seed}"
+
+
+def answered(question, seed):
+    """Take what was entered as one more try, or say why it is no answer."""
+    given = st.session_state[f"answer-{question.id}-{seed}"]
     if given is None or given == "":
         return
     if isinstance(question, NumberQuestion):
         try:
-            given = questions.read_number(given)
+            questions.read_number(given)
         except ValueError as problem:
             st.session_state[f"problem-{question.id}"] = str(problem)
             return
-    st.session_state[MARKED][key] = (question.mark(given), given)
+    name, before = name_of(question, seed), answers()
+    now = {**before, name: [*before.get(name, []), given]}
+    keep.keep("answers", dict(list(now.items())[-KEPT:]))
 
 
-def asked(number, question, key):
-    """One question: its text, a place for the answer, and the solution once there was one."""
-    marked = st.session_state[MARKED].get(key)
+def asked(number, question, seed):
+    """One question: its text, the answers so far, and the solution once there is no try left."""
+    given = answers().get(name_of(question, seed), [])
+    standing = questions.standing(question, given)
     with st.container(border=True, key=f"question-{question.id}"):
         st.markdown(f"**{number}.** {question.text}")
-        if marked is None:
-            entry(question, key)
+        for mark, each in zip(standing.marks, given, strict=False):
+            verdict(question, mark, each)
+        if standing.done:
+            solved(question)
         else:
-            solved(question, *marked)
+            if standing.marks:
+                st.markdown(f"One more try. {question.hint}")
+            entry(question, seed, hinted=bool(standing.marks))
+    return standing
 
 
-def entry(question, key):
-    name = f"answer-{question.id}-{key[1]}"
+def entry(question, seed, hinted):
+    name = f"answer-{question.id}-{seed}"
     with st.form(f"form-{question.id}", border=False):
         if isinstance(question, NumberQuestion):
             st.text_input(f"Answer in {question.unit}", key=name, width=260)
@@ -46,56 +83,100 @@ def entry(question, key):
                 "Answer", range(len(texts)), format_func=texts.__getitem__, index=None, key=name,
                 label_visibility="collapsed",
             )  # fmt: skip
-        st.form_submit_button("Answer", on_click=answered, args=(question, key))
+        st.form_submit_button("Answer", on_click=answered, args=(question, seed))
     problem = st.session_state.pop(f"problem-{question.id}", None)
     if problem:
         st.caption(f":red[{problem}]")
+    if not hinted and st.toggle("Hint", key=f"hint-{question.id}-{seed}"):
+        st.caption(question.hint)
 
 
-def solved(question, mark, given):
+def verdict(question, mark, given):
+    """Whether one answer was right, and what it may have overlooked."""
+    number = isinstance(question, NumberQuestion)
+    shown = f"{given} {question.unit}" if number else question.options[given].text
     if mark == RIGHT:
         st.markdown(":green[:material/check_circle:] **Right.**")
     else:
         st.markdown(":red[:material/cancel:] **Not right.**")
+    st.text(shown)
+    if mark == SLIP:
+        st.markdown(question.slip)
+    if not number:
+        st.markdown(question.options[given].note)
+
+
+def solved(question):
+    """The way to the answer."""
     if isinstance(question, NumberQuestion):
-        if mark != RIGHT:
-            st.text(f"You wrote {questions.figure(given)} {question.unit}.")
-        if mark == SLIP:
-            st.markdown(question.slip)
         for line in question.worked:
             st.code(line, language=None, wrap_lines=True)
         st.markdown(question.note)
         return
-    chosen = question.options[given]
-    st.text(chosen.text)
-    st.markdown(chosen.note)
-    if not chosen.right:
-        right = next(option for option in question.options if option.right)
-        st.markdown(f"**{right.text}.** {right.note}")
+    right = next(option for option in question.options if option.right)
+    st.markdown(f"**{right.text}.** {right.note}")
 
 
-st.session_state.setdefault(MARKED, {})
-visit = learn.opened("check")
-learn.moved(visit, "seed", "topic")
-seed, topic = visit.values["seed"], visit.values["topic"]
-found = questions.quiz(seed, COUNT) if topic == "all" else questions.check(seed, topic)
-keys = {question: (question.id, seed) for question in found}
-done = [
-    st.session_state[MARKED][key][0] for key in keys.values() if key in st.session_state[MARKED]
-]
+def result(found, standings, values):
+    """What came of it, in a line that can be shown to somebody."""
+    right = sum(each.right for each in standings)
+    once = sum(each.at_once for each in standings)
+    link = f"{screen.address()}?{states.encode('check', values)}"
+    with st.container(border=True, key="result"):
+        st.markdown(f"**{right} of {len(found)} right**, {once} of them at the first try.")
+        for page in dict.fromkeys(question.page for question in found):
+            own = [s for q, s in zip(found, standings, strict=True) if q.page == page]
+            st.text(f"{words.pages()[page].title}: {sum(s.right for s in own)} of {len(own)}")
+        st.code(
+            f"KV cache, {right} of {len(found)} right ({once} at once). The questions: {link}",
+            language=None,
+            wrap_lines=True,
+        )
+
+
+keep.kept("answers", {})
+visit = learn.opened("check", own_numbers)
+learn.moved(visit, "topic", "show", apart=("seed", "number", "edition"))
+values = visit.values
+seed, topic = values["seed"], values["topic"]
+if topic == "all":
+    found = questions.quiz(seed, COUNT, int(values["edition"]))
+else:
+    found = questions.check(seed, topic)
+if st.button("New numbers", key="anew"):
+    learn.change("check", seed=_seed(), edition=str(questions.EDITION), number=1)
+    st.rerun()
+standings = [questions.standing(q, answers().get(name_of(q, seed), [])) for q in found]
+done = [each for each in standings if each.done]
 with st.container(horizontal=True, key="figures"):
-    st.metric("Right", f"{done.count(RIGHT)} of {len(found)}", width=165)
+    st.metric("Right", f"{sum(s.right for s in standings)} of {len(found)}", width=165)
     st.metric("Answered", f"{len(done)} of {len(found)}", width=165)
-page = None
-for number, (question, key) in enumerate(keys.items(), 1):
-    if question.page != page:
-        page = question.page
-        st.subheader(words.pages()[page].title, anchor=False)
-    asked(number, question, key)
-with st.expander("To keep"):
-    for each in words.takeaways().values():
-        st.markdown(f"- {each.text}")
-with st.expander("Often believed, all of it"):
-    for each in words.misconceptions().values():
-        st.markdown(f"- “{each.claim}” {each.truth}")
+if values["show"] == "one" or screen.presenting():
+    at = min(values["number"], len(found))
+    asked(at, found[at - 1], seed)
+    with st.container(horizontal=True, key="turn"):
+        st.button(
+            "Question before", disabled=at == 1, on_click=learn.change, args=("check",),
+            kwargs={"number": at - 1},
+        )  # fmt: skip
+        st.button(
+            "Next question", disabled=at == len(found), on_click=learn.change, args=("check",),
+            kwargs={"number": at + 1},
+        )  # fmt: skip
+else:
+    page = None
+    for number, question in enumerate(found, 1):
+        if question.page != page:
+            page = question.page
+            st.subheader(words.pages()[page].title, anchor=False)
+        asked(number, question, seed)
+if len(done) == len(found):
+    result(found, standings, values)
+if not screen.presenting():
+    with st.expander("Key takeaways"):
+        for each in words.takeaways().values():
+            st.markdown(f"- {each.text}")
+    with st.expander("Common misconceptions, all of them"):
+        for each in words.misconceptions().values():
+            st.markdown(f"- “{each.claim}” {each.truth}")
 learn.closed(visit)

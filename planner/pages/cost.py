@@ -1,8 +1,9 @@
 """What it costs: cache bytes to scale, lever by lever."""
 
-from planner.lesson import views_serving
 from planner.pages import learn
 
-visit = learn.opened("cost", views_serving.cost)
+visit = learn.opened("cost")
 learn.moved(visit, "heads", "bits", "window")
-learn.closed(visit, learn.shown(visit))
+asked = learn.shown(visit)
+learn.measures("cost")
+learn.closed(visit, asked)

@@ -10,11 +10,12 @@ from html import escape
 import streamlit as st
 
 from planner.inputs.link import Notice, Number
-from planner.lesson import states, words
-from planner.lesson.view import View
-from planner.pages import controls, predict, screen
+from planner.lesson import states, views, words
+from planner.lesson.view import Agreeing, Table, View
+from planner.pages import controls, path, predict, scenes, screen
 
 SHORT = 4  # choices up to so many stand side by side
+LONG = 40  # signs of a choice, beyond which it has the page's width
 
 
 @dataclass(frozen=True)
@@ -37,25 +38,31 @@ class Visit:
         return self.query + predict.suffix(self.page, **screen.parameters())
 
 
-NOTHING = View((), ())
+def opened(page: str, first=lambda query, values: values) -> Visit:
+    """Read the page's state and draw its head.
 
-
-def opened(page: str, view=lambda values: NOTHING) -> Visit:
-    """Read the page's state and draw its head. view: values -> what the page shows for them."""
+    first: takes the parameters that an address gave and the values read from them, and gives the
+    values to start with.
+    """
+    path.follow()
     state = st.session_state
     key, wrong = f"learn-{page}", f"notices-{page}"
     if controls.entered(page):
         query, shared = predict.split(screen.read(controls.address()))
         if query or shared or key not in state:
             values, notices = states.decode(page, query)
-            askable = [figure.id for figure in view(values).figures if figure.askable]
+            values = first(query, values)
+            figures = views.of(page, values).figures
+            askable = [figure.id for figure in figures if figure.askable]
             state[key], state[wrong] = values, notices + predict.read(page, shared, askable)
-    visit = Visit(page, state[key], view(state[key]), state[wrong])
+    visit = Visit(page, state[key], views.of(page, state[key]), state[wrong])
     screen.dress(visit.address, lesson=True, held=bool(visit.view.pictures))
     entry = words.pages()[page]
     st.title(entry.title, anchor=False)
     if not screen.presenting():
-        st.html(_terms(entry.lead))
+        st.html(terms(entry.lead))
+        if visit.view.about:
+            st.html(f"<small>{terms(visit.view.about)}</small>")
     controls.show_notices(visit.notices)
     return visit
 
@@ -66,21 +73,27 @@ def change(page: str, **values):
     st.session_state[f"notices-{page}"] = ()
 
 
-def moved(visit: Visit, *first: str):
-    """The controls of a page: the named ones, the rest one click away; folded for a room."""
-    rest = [name for name in states.PAGES[visit.page] if name not in first]
-    presenting = screen.presenting()
-    if not presenting:
-        st.html(f'<b class="to-move">{_terms(words.pages()[visit.page].move)}</b>')
-    with st.container(key="controls"):
-        place = st.popover("Controls") if presenting else st.container()
-        with place.container(horizontal=True, gap="medium"):
-            for name in first:
-                _control(visit, name)
-            if rest:
-                with st.container() if presenting else st.popover("More"):
-                    for name in rest:
-                        _control(visit, name)
+def change_text(page: str, name: str, text: str):
+    """Take a value from a browser component, as a link's would be taken."""
+    kind, now = states.PAGES[page][name][0], st.session_state[f"learn-{page}"][name]
+    change(page, **{name: kind.read(name, text, now)[0]})
+
+
+def moved(visit: Visit, *first: str, apart: tuple[str, ...] = ()):
+    """The controls of a page: the named ones, the rest one click away.
+
+    apart: those that the page shows in a way of its own.
+    """
+    rest = [name for name in states.PAGES[visit.page] if name not in (*first, *apart)]
+    if not screen.presenting():
+        st.html(f'<b class="to-move">{terms(words.pages()[visit.page].move)}</b>')
+    with st.container(key="controls"), st.container(horizontal=True, gap="medium"):
+        for name in first:
+            _control(visit, name)
+        if rest:
+            with st.popover("More"):
+                for name in rest:
+                    _control(visit, name)
 
 
 def _control(visit, name):
@@ -98,49 +111,75 @@ def _control(visit, name):
         change(visit.page, **{name: st.session_state[key]})
 
     options = list(kind.options)
-    if len(options) <= SHORT:
+    longest = max(map(len, kind.options.values()))
+    if len(options) <= SHORT and longest <= LONG:
         st.radio(kind.label, options, horizontal=True, on_change=chosen, **choose)
     else:
-        st.selectbox(kind.label, options, on_change=chosen, width=300, **choose)
+        width = 300 if longest <= LONG else "stretch"
+        st.selectbox(kind.label, options, on_change=chosen, width=width, **choose)
 
 
-def shortcuts(visit: Visit, name: str, values):
-    """Buttons that set one number to the lesson's own values."""
-    unit = states.PAGES[visit.page][name][0].unit
+def shortcuts(visit: Visit, settings: dict[str, dict]):
+    """Buttons that set some of a page's values to the lesson's own, each by its label."""
     with st.container(horizontal=True, key="shortcuts", gap="small"):
-        for value in values:
+        for number, (label, values) in enumerate(settings.items()):
             st.button(
-                f"{value:,} {unit}",
-                key=f"{visit.page}-{name}-{value}",
+                label,
+                key=f"{visit.page}-shortcut-{number}",
                 on_click=change,
                 args=(visit.page,),
-                kwargs={name: value},
+                kwargs=values,
             )
 
 
 def shown(visit: Visit) -> predict.Asked:
-    """Figures, pictures, arithmetic and tables, under the page's question if it has one."""
+    """Figures, scenes, pictures and tables, under the page's question if it has one."""
     asked = figures(visit)
     pictures(visit, asked)
     return asked
 
 
 def figures(visit: Visit) -> predict.Asked:
-    """The page's question, if it has one, its figures, and what there is to see."""
+    """The page's question, if it has one, its figures, and what the state comes to."""
     asked = predict.ask(visit.page, visit.view.figures, visit.query)
     asked.metrics()
+    says = visit.view.says if not asked.hidden else ""
     if not screen.presenting():
-        st.html(_terms(words.pages()[visit.page].see))
+        st.html(terms(f"{words.pages()[visit.page].see} {says}".strip()))
+    elif says:
+        st.html(f"<p>{escape(says)}</p>")
     return asked
 
 
 def pictures(visit: Visit, asked: predict.Asked):
-    """The page's charts, its arithmetic and its tables, less what gives a hidden figure away."""
+    """What moves, the charts and the tables of a page, less what gives a hidden figure away."""
     view = visit.view
+    for each in view.scenes:
+        scenes.show(each, asked, lambda name, text: change_text(visit.page, name, text))
     controls.show_pictures(view.pictures, asked.specification)
+    for table in view.tables:
+        _table(asked, table)
+    if screen.presenting():  # a closed box only takes room from what is shown
+        return
     if view.lines:
         _arithmetic(asked, view)
     _tables(asked, view)
+
+
+def _table(asked, table):
+    if not asked.shows(table.gives):
+        return
+    head = "".join(f"<th scope=col>{escape(name)}</th>" for name in table.columns)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{_cell(cell)}</td>' for cell in row)}</tr>" for row in table.rows
+    )
+    st.html(f"<b>{escape(table.title)}</b><table class=few><tr>{head}</tr>{body}</table>")
+
+
+def _cell(cell):
+    if isinstance(cell, Agreeing):
+        return f"<span class=same>{escape(cell.same)}</span><b>{escape(cell.rest)}</b>"
+    return terms(cell)
 
 
 def _arithmetic(asked, view):
@@ -157,36 +196,72 @@ def _tables(asked, view):
     if not place.open:
         return
     with place:
+        for scene in view.scenes:
+            if scene.rows and asked.shows(scene.gives):
+                st.markdown(f"**{scene.title}**")
+                st.dataframe(dict(scene.rows), hide_index=True, key=f"table-{scene.id}")
         for picture in view.pictures:
             if asked.shows(picture.gives):
                 st.markdown(f"**{picture.title}**")
                 st.dataframe(picture.table(), hide_index=True, key=f"table-{picture.id}")
 
 
-def closed(visit: Visit, asked: predict.Asked | None = None):
-    """What should stay, what is often believed, the words and sources, the link and the way on."""
-    believed, kept, terms = words.of_page(visit.page)
-    for each in kept:
-        st.html(f"<b>{_terms(each.text)}</b>")
-    if believed:
-        with st.expander("Often believed"):
-            for each in believed:
-                st.html(f"<p><q>{escape(each.claim)}</q> {_terms(each.truth)}</p>")
-    if terms:
-        with st.expander("Words"):
-            st.html(
-                "".join(
-                    f"<p><b>{escape(term.heading)}</b>: {escape(term.meaning)}</p>"
-                    for term in terms
-                )
-            )
-    if asked:
-        asked.share()
-    _sources({*visit.view.sources, *(each.source for each in (*believed, *terms))} - {""})
+def closed(visit: Visit, asked: predict.Asked | None = None, early: bool = False):
+    """Takeaways, misconceptions, glossary and sources, the link and the way on.
+
+    Some of these hold results, so they wait with them while a question hides any, or where it is
+    too early for them.
+    """
+    believed, kept, used = words.of_page(visit.page)
+    answered = not (early or (asked and asked.hidden))
+    if answered:
+        kept = "".join(f"<p><b>{terms(each.text)}</b></p>" for each in kept)
+        if kept:
+            st.html(f"<div class=takeaways>{kept}</div>")
+    if not screen.presenting():
+        if believed and answered:
+            with st.expander("Common misconceptions"):
+                for each in believed:
+                    st.html(f"<p><q>{escape(each.claim)}</q> {terms(each.truth)}</p>")
+        if used:
+            with st.expander("Glossary"):
+                glossary(used)
+        if asked:
+            asked.share()
+        _sources({*visit.view.sources, *(each.source for each in (*believed, *used))} - {""})
     with st.container(horizontal=True, key="tools", vertical_alignment="center"):
         controls.write_address(visit.address)
-        screen.switch(lesson=True)
-        _way_on(visit.page)
+        on_path = path.stop(visit.page)
+        screen.switch(turning=bool(on_path or screen.presenting()))
+        if not on_path:
+            _way_on(visit.page)
+    path.bar(visit.page)
+
+
+def glossary(entries):
+    """Terms, each with its meaning."""
+    st.html(
+        "".join(f"<p><b>{escape(term.heading)}</b>: {escape(term.meaning)}</p>" for term in entries)
+    )
+
+
+def remedies():
+    """What helps when the first token is slow, and when streaming is."""
+    heads = {words.FIRST: "Slow first token: prefill", words.STREAM: "Slow streaming: decode"}
+    for symptom, title in heads.items():
+        rows = [each for each in words.remedies().values() if each.symptom == symptom]
+        _rows(title, ("what helps", "why", "its price"), rows, ("text", "why", "risk"))
+
+
+def measures(page: str):
+    """The ways to make the cache smaller or share it that a page shows, each with its risk."""
+    rows = [each for each in words.measures().values() if each.page == page]
+    _rows("What each way risks", ("way", "gain", "risk"), rows, ("text", "gain", "risk"))
+
+
+def _rows(title, columns, entries, fields):
+    cells = tuple(tuple(getattr(each, field) for field in fields) for each in entries)
+    _table(predict.NOTHING_ASKED, Table(title, columns, cells))
 
 
 def _sources(used):
@@ -215,7 +290,7 @@ def _way_on(page):
                 )
 
 
-def _terms(text):
+def terms(text):
     """A text in HTML, the field's terms explained where the pointer rests on them."""
     pieces = (
         f'<abbr title="{escape(meaning)}">{escape(piece)}</abbr>' if meaning else escape(piece)

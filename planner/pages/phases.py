@@ -1,8 +1,9 @@
 """Two phases: prefill and decode under the roof, and one request in time."""
 
-from planner.lesson import views_serving
 from planner.pages import learn
 
-visit = learn.opened("phases", views_serving.phases)
+visit = learn.opened("phases")
 learn.moved(visit, "batch", "prompt")
-learn.closed(visit, learn.shown(visit))
+asked = learn.shown(visit)
+learn.remedies()
+learn.closed(visit, asked)

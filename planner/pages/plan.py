@@ -5,11 +5,21 @@ import streamlit as st
 from planner import answer, describe, plan
 from planner.charts import of_plan
 from planner.charts import tables as plan_tables
-from planner.pages import controls, model_dialog, pinned, predict, screen, tables, take_along
+from planner.pages import (
+    controls,
+    model_dialog,
+    path,
+    pinned,
+    predict,
+    screen,
+    tables,
+    take_along,
+)
 from planner.reports import plan_report
 from planner.serving import serve
 
 METRIC_WIDTH = {False: 132, True: 170}  # by presenting
+path.follow()
 scenario, notices = controls.scenario()
 
 with st.sidebar:
@@ -36,7 +46,7 @@ with st.sidebar:
     controls.link()
     if not predict.asked_on("plan").open:  # a comparison would tell what is asked
         pinned.button()
-    screen.switch()
+    screen.switch(turning=bool(path.stop("plan")))
     controls.examples()
 
 own = plan(scenario)
@@ -97,3 +107,4 @@ with controls.folded("left-out", "What this leaves out") as open_:
         st.markdown(answer.left_out(served))
 
 asked.share()
+path.bar("plan")

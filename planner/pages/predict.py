@@ -1,28 +1,30 @@
 """Predict first, on any page: a question in the link, guesses in this session, then the answer.
 
 A page's question is read where its address is read and written where that is written. Guesses stay
-in the session of this browser tab; nothing is stored.
+in the session of this browser tab, but for those of a room (`classroom`).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 import streamlit as st
 
 from planner.charts.picture import Picture, marked
+from planner.charts.style import TALL
 from planner.inputs import question
 from planner.inputs.question import Figure, Question
 from planner.inputs.scenario import encode
+from planner.lesson import path, room
 from planner.lesson import plan_questions as plan_page
 from planner.lesson.questions import read_number
-from planner.pages import screen
+from planner.pages import classroom, screen
 from planner.serving import Served
 
 HIDDEN = "?"
 TEXT = {False: 17, True: 14}  # size of words on a chart for a room, by whether it is of a plan
-METRIC_WIDTH = {False: 165, True: 230}  # by presenting; two fit beside each other on a phone
-PLAN = (plan_page.VERDICT, *(each.id for each in plan_page.BY_LABEL.values()))  # askable there
-WAITING = "Shown once you have guessed."
+METRIC_WIDTH = {False: 165, True: 340}  # by presenting; two fit beside each other on a phone
+TALLEST = 440  # of a chart in a room
+WAITING = "Shown with the answer."
 
 
 def split(query):
@@ -38,7 +40,7 @@ def read(page: str, shared, askable) -> tuple:
     state = st.session_state
     found, notices = question.decode(shared, askable)
     before = asked_on(page)
-    if (found.ask, found.say) != (before.ask, before.say):
+    if found.parameters() != before.parameters():
         state[f"question-{page}"] = found
     return notices
 
@@ -78,9 +80,14 @@ class Asked:
         with st.container(horizontal=True, key="figures", gap="small"):
             for figure in self.known:
                 shut = figure.id in self.hidden
+                unit = "" if figure.unit in figure.text else figure.unit
+                aside = f" ({unit})" if unit and screen.presenting() else ""
                 st.metric(
-                    figure.label,
+                    figure.label + aside,
                     HIDDEN if shut else figure.text,
+                    None if aside else unit or None,
+                    delta_color="off",
+                    delta_arrow="off",
                     help=None if shut else figure.help or None,
                     width=METRIC_WIDTH[screen.presenting()],
                 )
@@ -114,7 +121,8 @@ class Asked:
             ]
         if not self.allows(gives):
             return None
-        spec = screen.sized(picture.specification(dark), TEXT[bool(self.own)])
+        tallest = TALL if self.own else TALLEST
+        spec = screen.sized(picture.specification(dark), TEXT[bool(self.own)], tallest)
         rows = [{"at": each.at, "label": each.label} for each in marks]
         return marked(spec, rows, picture.channel, dark) if rows else spec
 
@@ -152,12 +160,23 @@ class Asked:
             say = st.text_input(
                 "Say (plain text)", max_chars=question.SAY_LENGTH, key=f"share-say-{self.page}"
             )
-            made = Question(tuple(name for name in able if name in ask), question.plain(say))
+            together = st.text_input(
+                "Room, for a class that guesses together (a word, or empty)",
+                key=f"share-room-{self.page}",
+                placeholder=st.session_state.setdefault("room-word", room.word()),
+            )
+            named, _ = question.decode({"room": [together]}, ())
+            made = Question(
+                tuple(name for name in able if name in ask), question.plain(say), room=named.room
+            )
             if made.ask:
                 link = f"{self.query}&{urlencode(made.parameters(), safe=',')}"
                 st.code(f"{screen.address()}?{link}", language=None, wrap_lines=True)
             else:
                 st.caption("Choose a figure, and its link appears here.")
+
+
+NOTHING_ASKED = Asked("", Question(), (), "")
 
 
 def plan(own: Served) -> Asked:
@@ -174,15 +193,59 @@ def ask(page: str, figures: tuple[Figure, ...], query: str, own: Served | None =
         return Asked(page, asked, figures, query, own)
     known = {figure.id: figure for figure in figures}
     with st.container(border=True, key="question"):
+        if asked.room:
+            asked = classroom.entered(page, asked)
         if asked.say:
             st.text(asked.say)
-        waiting = [known[name] for name in asked.open if name in known]
-        if waiting:
+        waiting = [known[name] for name in asked.waiting if name in known]
+        if waiting and not (asked.room and screen.presenting()):
             _form(page, waiting)
-        for name, guess in asked.guesses.items():
+        for name in asked.ask:
             if name in known:
-                st.text(question.compared(known[name], guess))
+                _compared(asked, known[name])
+        _told(page, asked)
+        if asked.room:
+            classroom.show(page, asked, known, query)
     return Asked(page, asked, figures, query, own)
+
+
+def _compared(asked, figure):
+    """A guess, beside the answer once that may be told; the answer alone where it was revealed."""
+    guess = asked.guesses.get(figure.id)
+    if figure.id in asked.open:
+        if guess is not None:
+            given = guess if figure.options else f"{guess:,.6g} {figure.unit}"
+            st.text(f"{figure.label}: your guess is {given}".rstrip() + ".")
+    elif guess is not None:
+        st.text(question.compared(figure, guess))
+    else:
+        st.text(f"{figure.label}: {figure.text}.")
+
+
+def _told(page, asked):
+    """What the path has to say once there were guesses; a room may be shown it without one."""
+    stop = path.stop(page, asked.stop)
+    nothing_to_guess = bool(stop) and not asked.ask
+    if stop and not asked.open and (asked.ask or asked.revealed):
+        st.markdown(stop.tell)
+    with st.container(horizontal=True):
+        if not asked.revealed and (nothing_to_guess or (asked.open and screen.presenting())):
+            st.button("Reveal", key=f"reveal-{page}", on_click=reveal, args=(page,))
+        if asked.ask and screen.presenting() and not asked.room:
+            st.button("Guess together", key=f"together-{page}", on_click=_together, args=(page,))
+
+
+def reveal(page: str):
+    """Show a page's answer, guessed or not; in a room to all who are in it."""
+    asked = asked_on(page)
+    if asked.room:
+        classroom.opened(page, asked)
+    st.session_state[f"question-{page}"] = replace(asked, revealed=True)
+
+
+def _together(page):
+    """Open a room for a page's question."""
+    st.session_state[f"question-{page}"] = replace(asked_on(page), room=room.word(), revealed=False)
 
 
 def _form(page, waiting):
@@ -196,7 +259,7 @@ def _form(page, waiting):
                 else:
                     unit = f" ({figure.unit})" if figure.unit else ""
                     st.text_input(f"{figure.label}{unit}", key=key, width=190)
-        st.form_submit_button("Show the answer", on_click=_guess, args=(page, waiting))
+            st.form_submit_button("Show the answer", on_click=_guess, args=(page, waiting))
         for figure in waiting:
             problem = st.session_state.pop(f"problem-{page}-{figure.id}", None)
             if problem:
@@ -214,4 +277,7 @@ def _guess(page, waiting):
         except ValueError as problem:
             state[f"problem-{page}-{figure.id}"] = str(problem)
             continue
-        state[f"question-{page}"] = asked_on(page).guessed(figure.id, guess)
+        asked = asked_on(page)
+        if asked.room:
+            classroom.took(page, asked, figure.id, guess)
+        state[f"question-{page}"] = asked.guessed(figure.id, guess)

@@ -1,8 +1,7 @@
 """The proof: a decoder run whole and run in cached steps, done right and with mistakes."""
 
-from planner.lesson import views_attention
 from planner.pages import learn
 
-visit = learn.opened("proof", views_attention.proof)
+visit = learn.opened("proof")
 learn.moved(visit, "mistake", "precision", "seed")
 learn.closed(visit, learn.shown(visit))

@@ -1,19 +1,21 @@
 """How a page meets its screen: presenter view, print, and where the page is in the address."""
 
 from html import escape
+from urllib.parse import urlsplit, urlunsplit
 
 import streamlit as st
 
 from planner.charts.picture import enlarged
-from planner.charts.style import PAPER
+from planner.charts.style import PAPER, TALL
 from planner.pages.components import component
 
 _keys = component("keys")
-# Streamlit sizes everything by the root's font size, so one number makes a page larger; not on the
-# phones that open what a presenter has sent.
+# Streamlit sizes everything by the root's font size, so one number makes a page larger: 24 px of
+# 1,080 lines, and as much of other screens; not on the phones that open what a presenter has sent.
+# Charts have a size of their own, so on larger screens they are magnified.
 PRESENT = """<style>
 @media (min-width: 641px) {
-  :root { font-size: 21px !important }
+  :root { font-size: clamp(20px, 2.223vh, 48px) !important }
   /* a room sees them in the sidebar */
   [data-testid=stLayoutWrapper]:has(> .st-key-inputs) { display: none }
   [data-testid=stHeader] { height: 2.75rem; min-height: 0 }
@@ -25,7 +27,18 @@ PRESENT = """<style>
 PRESENT_LESSON = """<style>
 @media (min-width: 641px) {
   [data-testid=stHeader] { display: none }
-  [data-testid=stMainBlockContainer] { padding: 0.8rem 2rem !important }
+  [data-testid=stMainBlockContainer] { padding: 0.6rem 1.5rem !important }
+  [data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] { gap: 0.5rem }
+  h1 { font-size: 1.5rem !important; padding: 0 0 0.4rem !important; line-height: 1.2 !important }
+  [data-testid=stMetric] [data-testid=stTooltipIcon] { display: none }
+  [data-testid=stMetric] label p { font-size: 1rem !important }
+  .st-key-question [data-testid=stText] { font-size: 1.25rem }
+}
+@media (min-width: 641px) and (min-height: 1400px) {
+  [class*=st-key-chart-] [data-testid=stVegaLiteChart] { zoom: 1.4 }
+}
+@media (min-width: 641px) and (min-height: 2000px) {
+  [class*=st-key-chart-] [data-testid=stVegaLiteChart] { zoom: 2 }
 }
 </style>"""
 # Streamlit's captions are too faint for small type (contrast 3.7 where 4.5 is asked).
@@ -40,6 +53,33 @@ LOOK = """<style>
   .to-move, .st-key-controls, .st-key-tools { display: none !important }
   .st-key-figures, [class*=st-key-chart-] { break-inside: avoid }
 }
+.st-key-path {
+  position: sticky; bottom: 0; z-index: 3; padding: 0.4rem 0; background: PAPER;
+  border-top: 1px solid #8A8F9855
+}
+.plan:not(.told) .tell { display: none }
+@media print {
+  .plan .tell { display: table-cell !important }
+  .plan { font-size: 0.7rem; max-width: none }
+  .plan tr { break-inside: avoid }
+  .st-key-tells { display: none !important }
+}
+@media print { .st-key-path, .st-key-start { display: none !important } }
+.qr { width: 100%; max-width: 16rem; display: block }
+.address { font-size: 0.8rem; overflow-wrap: anywhere; margin: 0.3rem 0 }
+.count b { font-size: 2em }
+.bars { position: relative; display: flex; align-items: flex-end; gap: 2px; height: 9rem;
+  border-bottom: 1px solid #8A8F98; margin-top: 1.6rem }
+.bars i { flex: 1; background: #0072B2 }
+.bars .truth { position: absolute; top: -1.6rem; bottom: 0; border-left: 3px solid #009E73;
+  padding-left: 0.3rem; white-space: nowrap }
+.ends { display: flex; justify-content: space-between; font-size: 0.85rem; margin: 0 }
+.shares { width: 100%; max-width: 40rem } .shares th { text-align: left; font-weight: 400 }
+.shares td { width: 80% } .shares i { display: inline-block; height: 1.2em; background: #0072B2 }
+.few { border-collapse: collapse; font-variant-numeric: tabular-nums; max-width: 60rem }
+.few th, .few td { padding: 0.2rem 1rem 0.2rem 0; text-align: left; vertical-align: top }
+.few th { font-weight: 600; border-bottom: 1px solid #8A8F98 }
+.few .same { color: #767B86 }
 </style>"""
 
 # On a phone what is moved and what moves by it must be seen at once: controls are tight (PHONE),
@@ -72,6 +112,12 @@ def address() -> str:
     return st.context.url or ""
 
 
+def root() -> str:
+    """Where the app is: the address without the page's own name, ending in “/”."""
+    parts = urlsplit(address())
+    return urlunsplit(parts._replace(path=f"{parts.path.rpartition('/')[0]}/"))
+
+
 def presenting() -> bool:
     """Whether the pages are shown to a room."""
     return st.session_state.get("present", False)
@@ -97,7 +143,7 @@ def dress(query: str, lesson: bool = False, held: bool = False):
 
     held: whether a phone keeps the controls of the lesson's page in view.
     """
-    look = LOOK
+    look = LOOK.replace("PAPER", PAPER[dark()])
     if presenting():
         look += PRESENT + (PRESENT_LESSON if lesson else "")
     elif lesson:
@@ -105,18 +151,18 @@ def dress(query: str, lesson: bool = False, held: bool = False):
     st.html(f'{look}<p class="on-paper">{escape(address())}?{escape(query)}</p>')
 
 
-def sized(spec: dict, text: int) -> dict:
+def sized(spec: dict, text: int, tallest: int = TALL) -> dict:
     """A chart's specification, in larger type for a room. text: the size of words on it."""
-    return enlarged(spec, text) if presenting() else spec
+    return enlarged(spec, text, tallest) if presenting() else spec
 
 
-def switch(lesson: bool = False):
-    """Turn the presenter view on or off; in it, arrow keys and Page Up/Down turn a lesson."""
+def switch(turning: bool = False):
+    """Turn the presenter view on or off. turning: arrow keys and Page Up/Down turn the pages."""
 
     def switched():
         st.session_state.present = st.session_state["present-switch"]
 
     st.session_state["present-switch"] = presenting()
     st.toggle("Presenter view", key="present-switch", on_change=switched)
-    if lesson and presenting():
+    if turning:
         _keys(key="keys", data={})

@@ -1,14 +1,16 @@
 """Slower as it talks: text at the predicted speed, MHA beside GQA and a reader."""
 
 from planner.lesson import streaming, views_memory
-from planner.pages import learn, stream
+from planner.pages import learn, program, stream
 
-visit = learn.opened("speed", views_memory.speed)
+visit = learn.opened("speed")
 learn.moved(visit, "context", "concurrency")
-learn.shortcuts(visit, "context", streaming.LESSON_CONTEXTS)
+contexts = {f"{tokens:,} tokens": {"context": tokens} for tokens in streaming.LESSON_CONTEXTS}
+learn.shortcuts(visit, contexts)
 asked = learn.figures(visit)
 lanes = views_memory.lanes(visit.values)
 if asked.shows([lane["figure"] for lane in lanes]):
     stream.texts(lanes)
 learn.pictures(visit, asked)
+program.show(asked)
 learn.closed(visit, asked)

@@ -1,8 +1,14 @@
-"""Why a cache: the work of each step and of all, with a cache and without."""
+"""Why a cache: multiply-adds per step and summed, with a cache and without."""
 
-from planner.lesson import views_attention
+from planner.lesson import operations
 from planner.pages import learn
 
-visit = learn.opened("why", views_attention.why)
-learn.moved(visit, "steps", "width", "axes")
+STATES = {
+    "width 4, 3 steps": {"width": operations.FIRST_WIDTH, "steps": operations.FIRST_STEPS},
+    "width 128, 1,000 steps": {"width": operations.LATER_WIDTH, "steps": operations.LATER_STEPS},
+}
+
+visit = learn.opened("why")
+learn.moved(visit, "steps", "width")
+learn.shortcuts(visit, STATES)
 learn.closed(visit, learn.shown(visit))

@@ -7,7 +7,18 @@ import streamlit as st
 HERE = Path(__file__).parent
 
 
-def component(name: str):
-    """The component of that name, ready to be mounted on a page."""
-    parts = {kind: (HERE / f"{name}.{kind}").read_text("utf-8") for kind in ("html", "css", "js")}
+def component(name: str, *shared: str):
+    """The component of that name, ready to be mounted on a page.
+
+    shared: files of the same kinds whose text comes before its own, where several need the same.
+    """
+    parts = {
+        kind: "\n".join(_text(part, kind) for part in (*shared, name))
+        for kind in ("html", "css", "js")
+    }
     return st.components.v2.component(f"planner_{name}", **parts)
+
+
+def _text(name, kind):
+    path = HERE / f"{name}.{kind}"
+    return path.read_text("utf-8") if path.exists() else ""
