@@ -132,6 +132,16 @@ def test_the_lesson_s_two_models_are_each_other_s_counterpart():
     assert [p.cache_bytes for p in pairs[0].values()] == [p.cache_bytes for p in pairs[1].values()]
 
 
+@pytest.mark.parametrize(
+    "model", ["m1~1q16k2v8a0o0~p1000~x", "m1~2k1d64~p1000~x", "m1~4q8s9~p1000~x"]
+)
+def test_a_model_is_drawn_alone_where_its_counterpart_has_no_other_name(model):
+    scenario = Scenario(model=model)
+    pair = curves.variants(scenario)
+    assert [each.model for each in pair.values()] == [scenario.the_model]
+    assert curves.latency(scenario, pair).alt
+
+
 def test_an_axis_moves_seldom():
     ends = {curves.ceiling(value) for value in np.linspace(100, 1000, 1000)}
     assert len(ends) <= 9

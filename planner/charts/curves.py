@@ -66,11 +66,14 @@ def axis(most: float, units) -> tuple[float, float, str]:
 
 
 def variants(scenario: Scenario) -> dict[str, Plan]:
-    """The plan and its counterpart by label, the one with the larger cache first."""
+    """The plan and its counterpart by label, the one with the larger cache first.
+
+    The plan alone where both are called alike.
+    """
     own = plan(scenario)
     other = plan(scenario, model=own.model.counterpart())
     pair = sorted((own, other), key=lambda each: -each.cache_bytes)
-    return {describe.variant(each.model): each for each in pair}
+    return {describe.variant(each.model): each for each in (*pair, own)}
 
 
 def own_of(pair: dict[str, Plan]) -> Plan:
