@@ -35,10 +35,15 @@ class Labelled:
 
     @cached_property
     def longest(self) -> float:
-        """The longest context at which the load fits, in tokens: by the engine's own pool."""
-        if self.served.ideal:
-            return float(self.served.plan.max_context_tokens)
-        return longest_context(self.served.plan, self.served.engine)
+        """The longest context at which the load fits, in tokens."""
+        return float(longest(self.served))
+
+
+def longest(served: Served):
+    """The longest context at which a load fits, by the engine's own pool; of each concurrency."""
+    if served.ideal:
+        return served.plan.max_context_tokens
+    return longest_context(served.plan, served.engine)
 
 
 def labelled(label: str, scenario: Scenario, ink: int = 0, **changes) -> Labelled:

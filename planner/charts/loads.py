@@ -5,10 +5,10 @@ from dataclasses import replace
 import altair as alt
 import numpy as np
 
-from planner import describe
+from planner import answer, describe
 from planner.charts import marks
 from planner.charts.axes import CONCURRENCIES, LONGEST, MOST, SHORTEST, along, ceiling, up
-from planner.charts.labelled import Labelled
+from planner.charts.labelled import Labelled, longest
 from planner.charts.labels import LEFT_BELOW, RIGHT_ABOVE, Labels
 from planner.charts.picture import Picture, by_column, stacked
 from planner.charts.style import COLOURS, DASHED, HEIGHT, INK, SOLID
@@ -16,23 +16,25 @@ from planner.plan import plan
 from planner.serving import Served
 from planner.units import GB
 
+NAME_EVERY = 4  # points of a frontier from one place for its name to the next
 FITS = {True: "fits", False: "does not fit"}
 
 
-def fit(title: str, shown: list[Labelled], own: Labelled) -> Picture:
+def fit(shown: list[Labelled], own: Labelled) -> Picture:
     """The longest context that fits at each concurrency, a line a plan; the areas are `own`'s."""
     counts = np.union1d(CONCURRENCIES, own.scenario.concurrency)
     rows, sentences = [], []
     for each in shown:
-        longest = each.swept(concurrency=counts).plan.max_context_tokens
-        rows.append(frontier(longest) | {"concurrency": counts})
+        most = longest(each.swept(concurrency=counts))
+        rows.append(frontier(most) | {"concurrency": counts})
         rows[-1] |= {"variant": [each.label] * len(counts), "own": [each is own] * len(counts)}
         sentences += [
-            f"{each.label}: {describe.requests(count)} of up to {describe.whole(most)} tokens fit"
-            for count, most in zip(counts, longest, strict=True)
+            f"{each.label}: {describe.requests(count)} of up to {describe.whole(tokens)} tokens fit"
+            for count, tokens in zip(counts, most, strict=True)
         ]
-    found, load = own.served.plan, (own.scenario.context, own.scenario.concurrency)
-    verdict = FITS[bool(found.fits)]
+    served, load = own.served, (own.scenario.context, own.scenario.concurrency)
+    most_requests = served.plan.max_concurrency if served.ideal else served.max_concurrency
+    verdict = FITS[answer.fits(served)]
     ends = rows[shown.index(own)]["longest"]
     lines = [(row["context"], counts) for row in rows]
     words = Labels(along, up, lines, [load])
@@ -42,11 +44,12 @@ def fit(title: str, shown: list[Labelled], own: Labelled) -> Picture:
     for each, (contexts, _) in zip(shown, lines, strict=True):
         seen = ~np.isnan(contexts)
         if seen.any():
-            words.write(each.label, contexts[seen], counts[seen])
+            places = (values[seen][::NAME_EVERY] for values in (contexts, counts))
+            words.write(each.line or each.label, *places)
     sentence = f"{describe.requests(load[1])} of {load[0]:,} tokens: {verdict}"
     return Picture(
         "fit",
-        title,
+        "Where it fits",
         fit_chart,
         (),
         {
@@ -60,8 +63,8 @@ def fit(title: str, shown: list[Labelled], own: Labelled) -> Picture:
             "longest": "longest context (tokens)",
         },
         f"Where a load fits, by concurrency and context. {sentence}; at most "
-        f"{describe.whole(found.max_concurrency)} requests of this context, or "
-        f"{describe.whole(found.max_context_tokens)} tokens at this concurrency.",
+        f"{describe.whole(most_requests)} requests of this context, or "
+        f"{describe.whole(own.longest)} tokens at this concurrency.",
         {"rows": sentences, "points": [sentence]},
     )
 
