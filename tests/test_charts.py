@@ -176,7 +176,7 @@ def test_lines_are_plans():
         assert row.step == pytest.approx(alone.decode_step_s * 1e3)
         assert row.weights + row.cache == pytest.approx(row.step)
         assert row.rate == pytest.approx(alone.tokens_per_s_per_request)
-    edges = loads.fit("Where it fits", both, own).table()
+    edges = loads.fit(both, own).table()
     for row in edges.itertuples(index=False):
         variant, concurrency, longest = row
         assert plan(scenario, model=models[variant], concurrency=concurrency, context=longest).fits
@@ -206,6 +206,32 @@ def test_an_engine_is_a_line_like_any_other():
     (full,) = picture.frames["full"].context
     assert serve(plan(scenario, context=full)).fits
     assert not serve(plan(scenario, context=full + 1)).fits
+
+
+def test_where_it_fits_is_the_engine_s_own_answer():
+    scenario = Scenario("llama-3.1-8b", device="h100-sxm", engine="vllm")
+    own, both = shown(scenario)
+    picture = loads.fit(both, own)
+    rows = picture.table()
+    assert list(dict.fromkeys(rows.variant)) == ["ideal", own.label]
+    engine = rows[rows.variant == own.label].iloc[::6]
+    for _, concurrency, longest in engine.itertuples(index=False):
+        for context, fits in ((longest, True), (longest + 1, False)):
+            if context >= 1:
+                alone = serve(plan(scenario, concurrency=concurrency, context=context))
+                assert alone.fits == fits
+    (here,) = rows[(rows.variant == own.label) & (rows["concurrency (requests)"] == 16)].iloc[:, 2]
+    assert f"{here:,.0f} tokens at this concurrency" in picture.alt
+    assert set(picture.frames["words"].label) >= {"fits", "does not fit", "ideal", own.line}
+
+
+def test_the_longest_context_of_many_loads_is_found_at_once():
+    counts = np.array([1.0, 16, 300, 4096])
+    for scenario in SCENARIOS:
+        for each in shown(scenario)[1]:
+            together = each.longest_at(counts)
+            for count, most in zip(counts, together, strict=True):
+                assert each.longest_at(count) == most
 
 
 @pytest.mark.parametrize("engine", ["ideal", "vllm"])

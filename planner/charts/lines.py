@@ -17,7 +17,6 @@ from planner.serving import Served, parts
 READING_SPEEDS = {6: "reading", 11: "fast reading", 19: "skimming"}
 SLOWEST_READING_S = 1 / min(READING_SPEEDS)
 NAME_EVERY = 4  # points of a line from one place for its name to the next
-DROP_PLACES = 5  # for words beside the line that drops to where memory is full
 
 
 def latency(id: str, shown: list[Labelled], own: Labelled | None = None) -> Picture:
@@ -138,12 +137,13 @@ def sentences(label: str, served: Served) -> list[str]:
     """What a line says under the pointer, at each of its contexts."""
     step, band = served.mixed or served.step, served.token_s
     load = describe.requests(served.plan.concurrency)
-    columns = (served.plan.context_tokens, band.value, band.low, band.high, step.cache_s)
+    share = 100 * step.cache_s / step.total_s
+    columns = (served.plan.context_tokens, band.value, band.low, band.high, share)
+    rows = np.broadcast_arrays(*columns)
     return [
         f"{context:,.0f} tokens, {load}. {label}: {describe.duration(value)} a token"
-        f"{band_text(low, high)}, {describe.significant(100 * cache / value, 2)} % of it reading "
-        "cache"
-        for context, value, low, high, cache in zip(*np.broadcast_arrays(*columns), strict=True)
+        f"{band_text(low, high)}, {describe.significant(percent, 2)} % of it reading cache"
+        for context, value, low, high, percent in np.transpose(rows).tolist()
     ]
 
 
@@ -151,19 +151,19 @@ def _words(lines, about, full, most, size):
     """The present times, where memory is full, each line's name, and the reading speeds' names."""
     drawn = [(line.columns["context"], line.columns["step"]) for line in lines]
     dots = [line.here for line in about]
-    words = Labels(along, lambda step: np.divide(step, most), drawn, dots)
+    words = Labels(along, lambda step: step / most, drawn, dots)
     for line in about:
         time = describe.duration(line.plan.served.token_s.value)
-        words.write(time, *([each] for each in line.here), weight="bold")
+        words.write(time, [line.here], weight="bold")
     for line in full:
         context, step = line.end
-        words.write("memory full", context, np.linspace(0, step, DROP_PLACES))
+        words.write("memory full", [(context, step * part / 4) for part in range(5)])
     for line, (contexts, steps) in zip(lines, drawn, strict=True):
-        name = line.plan.line or line.plan.label
-        words.write(name, contexts[::-NAME_EVERY], steps[::-NAME_EVERY])
+        places = zip(contexts[::-NAME_EVERY], steps[::-NAME_EVERY], strict=True)
+        words.write(line.plan.line or line.plan.label, places)
     for speed, name in READING_SPEEDS.items():
-        at = 1 / speed / size
-        words.write(f"{name}, {speed} tokens/s", [SHORTEST], [at], RIGHT_ABOVE, optional=True)
+        place = (SHORTEST, 1 / speed / size)
+        words.write(f"{name}, {speed} tokens/s", [place], RIGHT_ABOVE, optional=True)
     return words
 
 
@@ -172,12 +172,7 @@ def chart(most, unit, areas, dark):
 
     Data: rows, areas, points, full, speeds, words.
     """
-    x = marks.context_axis("context:Q")
-    y = (
-        alt.Y("step:Q", title=f"Time per token ({unit})")
-        .scale(domain=[0, most], nice=False)
-        .axis(tickCount=6)
-    )
+    x, y = alt.X("context:Q"), alt.Y("step:Q")
     rows, behind = marks.on("rows"), []
     if areas:
         laid = marks.on("areas").mark_area(opacity=0.55, clip=True, aria=False)
@@ -188,8 +183,10 @@ def chart(most, unit, areas, dark):
         ]
     inks = list(range(len(DASHES)))
     lines = rows.mark_line(color=INK[dark], strokeWidth=2, clip=True).encode(
-        x,
-        y,
+        marks.context_axis("context:Q"),
+        alt.Y("step:Q", title=f"Time per token ({unit})")
+        .scale(domain=[0, most], nice=False)
+        .axis(tickCount=6),
         alt.Detail("variant:N"),
         stroke=alt.Stroke("ink:N", legend=None).scale(domain=inks, range=tones(dark)),
         strokeDash=alt.StrokeDash("ink:N", legend=None).scale(domain=inks, range=DASHES),
@@ -204,11 +201,11 @@ def chart(most, unit, areas, dark):
     )
     return alt.layer(
         *behind,
-        speeds.encode(alt.Y("step:Q")),
+        speeds.encode(y),
         drop,
         lines,
         marks.hover(x, y),
-        cross.encode(x, y, tooltip=marks.HOVER),
+        cross.encode(x, y, marks.SAID, tooltip=marks.HOVER),
         marks.points(x, y, dark),
         *marks.words(x, y, dark),
     ).properties(height=HEIGHT)

@@ -8,7 +8,7 @@ import numpy as np
 from planner import answer, describe
 from planner.charts import marks
 from planner.charts.axes import CONCURRENCIES, LONGEST, MOST, SHORTEST, along, ceiling, up
-from planner.charts.labelled import Labelled, longest
+from planner.charts.labelled import Labelled
 from planner.charts.labels import LEFT_BELOW, RIGHT_ABOVE, Labels
 from planner.charts.picture import Picture, by_column, stacked
 from planner.charts.style import COLOURS, DASHED, HEIGHT, INK, SOLID
@@ -25,12 +25,12 @@ def fit(shown: list[Labelled], own: Labelled) -> Picture:
     counts = np.union1d(CONCURRENCIES, own.scenario.concurrency)
     rows, sentences = [], []
     for each in shown:
-        most = longest(each.swept(concurrency=counts))
+        most = each.longest_at(counts)
         rows.append(frontier(most) | {"concurrency": counts})
         rows[-1] |= {"variant": [each.label] * len(counts), "own": [each is own] * len(counts)}
         sentences += [
             f"{each.label}: {describe.requests(count)} of up to {describe.whole(tokens)} tokens fit"
-            for count, tokens in zip(counts, most, strict=True)
+            for count, tokens in zip(counts.tolist(), most.tolist(), strict=True)
         ]
     served, load = own.served, (own.scenario.context, own.scenario.concurrency)
     most_requests = served.plan.max_concurrency if served.ideal else served.max_concurrency
@@ -38,14 +38,14 @@ def fit(shown: list[Labelled], own: Labelled) -> Picture:
     ends = rows[shown.index(own)]["longest"]
     lines = [(row["context"], counts) for row in rows]
     words = Labels(along, up, lines, [load])
-    words.write(FITS[ends[0] >= SHORTEST], [SHORTEST], [1], RIGHT_ABOVE)
-    words.write(FITS[ends[-1] >= LONGEST], [LONGEST], [MOST], LEFT_BELOW)
-    words.write(verdict, *([each] for each in load), weight="bold")
+    words.write(FITS[ends[0] >= SHORTEST], [(SHORTEST, 1)], RIGHT_ABOVE)
+    words.write(FITS[ends[-1] >= LONGEST], [(LONGEST, MOST)], LEFT_BELOW)
+    words.write(verdict, [load], weight="bold")
     for each, (contexts, _) in zip(shown, lines, strict=True):
         seen = ~np.isnan(contexts)
-        if seen.any():
-            places = (values[seen][::NAME_EVERY] for values in (contexts, counts))
-            words.write(each.line or each.label, *places)
+        places = list(zip(contexts[seen], counts[seen], strict=True))[::NAME_EVERY]
+        if places:
+            words.write(each.line or each.label, places)
     sentence = f"{describe.requests(load[1])} of {load[0]:,} tokens: {verdict}"
     return Picture(
         "fit",
@@ -81,9 +81,9 @@ def frontier(longest: np.ndarray) -> dict[str, np.ndarray]:
 
 def fit_chart(dark):
     """Concurrency over context, and the frontier of each plan. Data: rows, points, words."""
-    x, y = marks.context_axis("context:Q"), marks.concurrency_axis(alt.Y)
+    x, y = alt.X("context:Q"), alt.Y("concurrency:Q")
     own = marks.on("rows").transform_filter("datum.own")
-    edge, areas = marks.context_axis("edge:Q"), []
+    edge, areas = alt.X("edge:Q"), []
     for part, end, opacity in (("fits", SHORTEST, 0.25), ("does not fit", LONGEST, 0.2)):
         area = own.mark_area(color=COLOURS[part], opacity=opacity, aria=False, orient="horizontal")
         areas.append(area.encode(edge, y, alt.X2Datum(end)))
@@ -92,8 +92,8 @@ def fit_chart(dark):
     return alt.layer(
         *areas,
         line.encode(
-            x,
-            y,
+            marks.context_axis("context:Q"),
+            marks.concurrency_axis(alt.Y),
             alt.Detail("variant:N"),
             alt.Order("concurrency:Q"),
             strokeDash=dash,
@@ -119,12 +119,9 @@ def experts(served: Served) -> Picture:
     ]
     now = int(np.searchsorted(counts, scenario.concurrency))
     most = ceiling(swept.weights_bytes / GB)
-    words = Labels(
-        up, lambda size: np.divide(size, most), [(counts, read)], [(counts[now], read[now])]
-    )
-    words.write(
-        describe.data(read[now] * GB), counts[now : now + 1], read[now : now + 1], weight="bold"
-    )
+    here = (counts[now], read[now])
+    words = Labels(up, lambda size: size / most, [(counts, read)], [here])
+    words.write(describe.data(read[now] * GB), [here], weight="bold")
     return Picture(
         "experts",
         "Experts read in a step",
@@ -132,7 +129,7 @@ def experts(served: Served) -> Picture:
         (most,),
         {
             "rows": {"concurrency": counts, "read": read},
-            "points": {"concurrency": counts[now : now + 1], "read": read[now : now + 1]},
+            "points": by_column([here], "concurrency", "read"),
             "words": words.columns("concurrency", "read"),
         },
         {"concurrency": "concurrency (requests)", "read": "weights read in a step (GB)"},
@@ -143,11 +140,15 @@ def experts(served: Served) -> Picture:
 
 def experts_chart(most, dark):
     """Weights that a step reads, over the concurrency. Data: rows, points, words."""
-    x = marks.concurrency_axis(alt.X)
-    y = alt.Y("read:Q", title="Weights read in a step (GB)").scale(domain=[0, most], nice=False)
+    x, y = alt.X("concurrency:Q"), alt.Y("read:Q")
     line = marks.on("rows").mark_line(color=COLOURS["weights"], strokeWidth=2)
     return alt.layer(
-        line.encode(x, y),
+        line.encode(
+            marks.concurrency_axis(alt.X),
+            alt.Y("read:Q", title="Weights read in a step (GB)").scale(
+                domain=[0, most], nice=False
+            ),
+        ),
         marks.hover(x, y),
         marks.points(x, y, dark),
         *marks.words(x, y, dark),
