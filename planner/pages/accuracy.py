@@ -1,5 +1,7 @@
 """The Accuracy page: predicted against measured, for every measurement the project carries."""
 
+from dataclasses import asdict
+
 import streamlit as st
 
 from planner.evidence import accuracy, scatter, summary
@@ -14,7 +16,7 @@ if controls.entered("accuracy"):
 
 def asked(name):
     """Take one input; what no longer goes with the quantity falls back to all."""
-    query = {key: [value] for key, value in accuracy.as_link(state.view).items()}
+    query = {key: [value] for key, value in asdict(state.view).items()}
     query[name] = [state[f"view-{name}"] or getattr(accuracy.View, name)]
     state.view = accuracy.decode(query)[0]
     state.view_notices = ()
