@@ -79,6 +79,21 @@ def test_every_data_set_and_field_of_a_chart_is_there(scenario, dark):
         holds_together(picture, dark)
 
 
+MANY = Scenario("deepseek-v3", device="h200-sxm", tp=8, engine="vllm")
+
+
+@pytest.mark.parametrize(
+    ("scenario", "ids"),
+    [
+        (Scenario(), "memory latency fit step"),
+        (Scenario(engine="vllm"), "engine_memory engine_latency fit engine_step engine_first"),
+        (MANY, "engine_memory engine_latency fit engine_step engine_first devices experts"),
+    ],
+)
+def test_an_id_is_an_address_and_stays(scenario, ids):
+    assert [picture.id for picture in of_plan.pictures(serve(plan(scenario)))] == ids.split()
+
+
 SIZES = {"GB": 1e9, "TB": 1e12, "PB": 1e15, "ms": 1e-3, "s": 1, "h": 3600}
 
 

@@ -11,11 +11,11 @@ import numpy as np
 
 from planner.charts.picture import by_column
 
-WIDTH, HEIGHT = 360, 190  # pixels of a plot in half a page; a larger one has more room
+WIDTH, HEIGHT = 360, 160  # pixels of a plot in half a page; a larger one has more room
 LETTER, LINE = 6.2, 15  # pixels: how wide a letter is, and how high a line of text
 GAP, RISE = 9, 12  # pixels from a place to the near end of its word, and to the word's middle
 FAR = 2.4  # times as high, above a word that stands near
-DOT = 12  # pixels: the width of a point
+NAME_EVERY = 4  # points of a line from one place for its name to the next
 # Where a word may stand: left (-1) or right (1) of its place, and how far above it.
 CORNERS = ((-1, 1), (1, 1), (-1, -1), (1, -1), (-1, FAR), (1, FAR))
 ALIGN = {-1: "right", 1: "left"}  # of a word, by its side
@@ -59,7 +59,7 @@ class Labels:
         self.across, self.up, self.rows = across, up, []
         pieces = zip(*(_pieces(across(x), up(y)) for x, y in lines), strict=True)
         self.lines = Box(*(np.concatenate(sides) for sides in pieces))
-        self.taken = [Box.about(float(across(x)), float(up(y)), DOT, DOT) for x, y in dots]
+        self.taken = [Box.about(float(across(x)), float(up(y)), LINE, LINE) for x, y in dots]
 
     def write(self, text: str, places: Iterable, corners=CORNERS, weight="normal", optional=False):
         """Write a text at the first of some places (x, y) that has room.
@@ -81,6 +81,13 @@ class Labels:
         if room > ON_A_WORD or not optional:
             self.taken.append(box)
             self.rows.append(row)
+
+    def name(self, text: str, x: np.ndarray, y: np.ndarray):
+        """Write a line's name beside it, as near to its end as there is room."""
+        seen = ~np.isnan(x)
+        places = list(zip(x[seen], y[seen], strict=True))[::-NAME_EVERY]
+        if places:
+            self.write(text, places)
 
     def _room(self, box, near):
         """How well a word would stand there, the best last: from 0, off the plot, to `CLEAR`."""

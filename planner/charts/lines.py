@@ -10,13 +10,12 @@ from planner.charts.bars import band_text, end_to_end
 from planner.charts.labelled import Labelled
 from planner.charts.labels import RIGHT_ABOVE, Labels
 from planner.charts.picture import Picture, by_column, stacked
-from planner.charts.style import COLOURS, DASHES, HEIGHT, INK, MUTED, tones
+from planner.charts.style import COLOURS, HEIGHT, INK, MUTED
 from planner.serving import Served, parts
 
 # Tokens a second at about 0.75 words a token: some 270, 500 and 850 words a minute.
 READING_SPEEDS = {6: "reading", 11: "fast reading", 19: "skimming"}
 SLOWEST_READING_S = 1 / min(READING_SPEEDS)
-NAME_EVERY = 4  # points of a line from one place for its name to the next
 
 
 def latency(id: str, shown: list[Labelled], own: Labelled | None = None) -> Picture:
@@ -33,15 +32,14 @@ def latency(id: str, shown: list[Labelled], own: Labelled | None = None) -> Pict
     about = [line for line in lines if line.plan in about]
     full = [line for line in about if SHORTEST <= line.plan.longest < LONGEST]
     rows = stacked([line.columns for line in lines])
-    areas = about[0].areas() if own else {"part": []}
     return Picture(
         id,
         "Time per token, × where memory is full" if full and not own else "Time per token",
         chart,
-        (most, unit, tuple(dict.fromkeys(areas["part"]))),
+        (most, unit, tuple(about[0].parts) if own else ()),
         {
             "rows": rows,
-            "areas": areas,
+            "areas": about[0].areas() if own else {},
             "points": by_column([line.here for line in about], "context", "step"),
             "full": by_column([line.end for line in full], "context", "step"),
             "speeds": {"step": [1 / speed / size for speed in READING_SPEEDS]},
@@ -52,7 +50,7 @@ def latency(id: str, shown: list[Labelled], own: Labelled | None = None) -> Pict
         {
             "variant": "variant",
             "context": "context (tokens)",
-            **{name: f"{name} ({unit})" for name in lines[0].parts if np.any(rows[name])},
+            **{name: f"{name} ({unit})" for line in lines for name in line.parts},
             "step": f"time per token ({unit})",
             "low": f"80 % band from ({unit})",
             "high": f"to ({unit})",
@@ -76,13 +74,14 @@ class _Line:
     def __init__(self, plan: Labelled, size: float):
         swept = plan.swept(context=np.union1d(CONTEXTS, plan.scenario.context))
         contexts = swept.plan.context_tokens
-        self.plan, self.parts = plan, [name for name, _ in parts(swept.step)]
+        self.plan = plan
         self.columns = {
             "variant": np.repeat(plan.label, len(contexts)),
             "ink": np.repeat(plan.ink, len(contexts)),
             "context": contexts,
             **times(swept, size),
         }
+        self.parts = [name for name, _ in parts(swept.step) if np.any(self.columns[name])]
         self.sentences = sentences(plan.label, swept)
         self.sentence = self.sentences[int(np.searchsorted(contexts, plan.scenario.context))]
 
@@ -103,20 +102,12 @@ class _Line:
 
     def areas(self):
         """Its parts, one upon the other."""
-        laid = end_to_end({name: self.columns[name] for name in self.parts})
-        context = self.columns["context"]
-        return stacked(
-            [
-                {
-                    "context": context,
-                    "part": [str(part)] * len(context),
-                    "start": 0 * context + low,
-                    "end": high,
-                }
-                for part, (low, high) in laid.items()
-                if np.any(high > low)
-            ]
-        )
+        context, found = self.columns["context"], []
+        for part, ends in end_to_end({name: self.columns[name] for name in self.parts}).items():
+            low, high = (np.broadcast_to(end, context.shape) for end in ends)
+            named = np.repeat(part, len(context))
+            found.append({"context": context, "part": named, "start": low, "end": high})
+        return stacked(found)
 
 
 def times(served: Served, size: float) -> dict[str, np.ndarray]:
@@ -159,8 +150,7 @@ def _words(lines, about, full, most, size):
         context, step = line.end
         words.write("memory full", [(context, step * part / 4) for part in range(5)])
     for line, (contexts, steps) in zip(lines, drawn, strict=True):
-        places = zip(contexts[::-NAME_EVERY], steps[::-NAME_EVERY], strict=True)
-        words.write(line.plan.line or line.plan.label, places)
+        words.name(line.plan.line or line.plan.label, contexts, steps)
     for speed, name in READING_SPEEDS.items():
         place = (SHORTEST, 1 / speed / size)
         words.write(f"{name}, {speed} tokens/s", [place], RIGHT_ABOVE, optional=True)
@@ -181,16 +171,8 @@ def chart(most, unit, areas, dark):
             laid.encode(x, alt.Y("start:Q"), y2=alt.Y2("end:Q"), color=marks.part_colours(areas)),
             band.transform_filter("datum.ink == 0").encode(x, alt.Y("low:Q"), y2=alt.Y2("high:Q")),
         ]
-    inks = list(range(len(DASHES)))
-    lines = rows.mark_line(color=INK[dark], strokeWidth=2, clip=True).encode(
-        marks.context_axis("context:Q"),
-        alt.Y("step:Q", title=f"Time per token ({unit})")
-        .scale(domain=[0, most], nice=False)
-        .axis(tickCount=6),
-        alt.Detail("variant:N"),
-        stroke=alt.Stroke("ink:N", legend=None).scale(domain=inks, range=tones(dark)),
-        strokeDash=alt.StrokeDash("ink:N", legend=None).scale(domain=inks, range=DASHES),
-    )
+    time = alt.Y("step:Q", title=f"Time per token ({unit})")
+    time = time.scale(domain=[0, most], nice=False).axis(tickCount=6)
     speeds = marks.on("speeds").mark_rule(
         color=MUTED[dark], strokeDash=[2, 3], clip=True, aria=False
     )
@@ -203,7 +185,7 @@ def chart(most, unit, areas, dark):
         *behind,
         speeds.encode(y),
         drop,
-        lines,
+        marks.lines(marks.context_axis("context:Q"), time, dark),
         marks.hover(x, y),
         cross.encode(x, y, marks.SAID, tooltip=marks.HOVER),
         marks.points(x, y, dark),

@@ -11,23 +11,25 @@ from planner.charts.axes import CONCURRENCIES, LONGEST, MOST, SHORTEST, along, c
 from planner.charts.labelled import Labelled
 from planner.charts.labels import LEFT_BELOW, RIGHT_ABOVE, Labels
 from planner.charts.picture import Picture, by_column, stacked
-from planner.charts.style import COLOURS, DASHED, HEIGHT, INK, SOLID
+from planner.charts.style import COLOURS, HEIGHT
 from planner.plan import plan
 from planner.serving import Served
 from planner.units import GB
 
-NAME_EVERY = 4  # points of a frontier from one place for its name to the next
 FITS = {True: "fits", False: "does not fit"}
 
 
 def fit(shown: list[Labelled], own: Labelled) -> Picture:
-    """The longest context that fits at each concurrency, a line a plan; the areas are `own`'s."""
+    """The longest context that fits at each concurrency, a line a plan.
+
+    The areas and the present point are those of `own`, which has the first ink.
+    """
     counts = np.union1d(CONCURRENCIES, own.scenario.concurrency)
     rows, sentences = [], []
     for each in shown:
         most = each.longest_at(counts)
-        rows.append(frontier(most) | {"concurrency": counts})
-        rows[-1] |= {"variant": [each.label] * len(counts), "own": [each is own] * len(counts)}
+        named = {"variant": [each.label] * len(counts), "ink": [each.ink] * len(counts)}
+        rows.append({**named, "concurrency": counts, **frontier(most)})
         sentences += [
             f"{each.label}: {describe.requests(count)} of up to {describe.whole(tokens)} tokens fit"
             for count, tokens in zip(counts.tolist(), most.tolist(), strict=True)
@@ -35,17 +37,14 @@ def fit(shown: list[Labelled], own: Labelled) -> Picture:
     served, load = own.served, (own.scenario.context, own.scenario.concurrency)
     most_requests = served.plan.max_concurrency if served.ideal else served.max_concurrency
     verdict = FITS[answer.fits(served)]
-    ends = rows[shown.index(own)]["longest"]
-    lines = [(row["context"], counts) for row in rows]
-    words = Labels(along, up, lines, [load])
-    words.write(FITS[ends[0] >= SHORTEST], [(SHORTEST, 1)], RIGHT_ABOVE)
-    words.write(FITS[ends[-1] >= LONGEST], [(LONGEST, MOST)], LEFT_BELOW)
+    frontiers = {each: row["context"] for each, row in zip(shown, rows, strict=True)}
+    words = Labels(along, up, [(line, counts) for line in frontiers.values()], [load])
+    least, greatest = rows[shown.index(own)]["longest"][[0, -1]]
+    words.write(FITS[least >= SHORTEST], [(SHORTEST, 1)], RIGHT_ABOVE)
+    words.write(FITS[greatest >= LONGEST], [(LONGEST, MOST)], LEFT_BELOW)
     words.write(verdict, [load], weight="bold")
-    for each, (contexts, _) in zip(shown, lines, strict=True):
-        seen = ~np.isnan(contexts)
-        places = list(zip(contexts[seen], counts[seen], strict=True))[::NAME_EVERY]
-        if places:
-            words.write(each.line or each.label, places)
+    for each, line in frontiers.items():
+        words.name(each.line or each.label, line[::-1], counts[::-1])  # from the fewest requests
     sentence = f"{describe.requests(load[1])} of {load[0]:,} tokens: {verdict}"
     return Picture(
         "fit",
@@ -82,23 +81,16 @@ def frontier(longest: np.ndarray) -> dict[str, np.ndarray]:
 def fit_chart(dark):
     """Concurrency over context, and the frontier of each plan. Data: rows, points, words."""
     x, y = alt.X("context:Q"), alt.Y("concurrency:Q")
-    own = marks.on("rows").transform_filter("datum.own")
+    own = marks.on("rows").transform_filter("datum.ink == 0")
     edge, areas = alt.X("edge:Q"), []
     for part, end, opacity in (("fits", SHORTEST, 0.25), ("does not fit", LONGEST, 0.2)):
         area = own.mark_area(color=COLOURS[part], opacity=opacity, aria=False, orient="horizontal")
         areas.append(area.encode(edge, y, alt.X2Datum(end)))
-    dash = alt.condition("datum.own", alt.value(SOLID), alt.value(DASHED))
-    line = marks.on("rows").mark_line(color=INK[dark], strokeWidth=2, clip=True)
+    axes = marks.context_axis("context:Q"), marks.concurrency_axis(alt.Y)
+    order = alt.Order("concurrency:Q")
     return alt.layer(
         *areas,
-        line.encode(
-            marks.context_axis("context:Q"),
-            marks.concurrency_axis(alt.Y),
-            alt.Detail("variant:N"),
-            alt.Order("concurrency:Q"),
-            strokeDash=dash,
-            tooltip=marks.HOVER,
-        ),
+        marks.lines(*axes, dark, order=order, tooltip=marks.HOVER),
         marks.points(x, y, dark),
         *marks.words(x, y, dark),
     ).properties(height=HEIGHT)

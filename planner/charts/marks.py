@@ -5,7 +5,7 @@ In a chart of several layers one has the axes; the others name their fields, and
 
 import altair as alt
 
-from planner.charts.style import COLOURS, INK, PAPER
+from planner.charts.style import COLOURS, DASHES, INK, PAPER, tones
 
 HALO = {"strokeWidth": 4, "strokeJoin": "round", "strokeOpacity": 0.7}  # of words
 HOVER = [alt.Tooltip("sentence:N", title=" ")]  # what shows under the pointer: the row in words
@@ -47,6 +47,20 @@ def part_colours(parts, **legend) -> alt.Color:
     colour = alt.Color("part:N", title=None)
     colour = colour.scale(domain=list(parts), range=[COLOURS[each] for each in parts])
     return colour.legend(**legend) if legend else colour.legend(None)
+
+
+def lines(x, y, dark: bool, **more) -> alt.Chart:
+    """A line a plan, told apart by tone and dash. Data: rows, with their `variant` and `ink`."""
+    inks = list(range(len(DASHES)))
+    drawn = on("rows").mark_line(color=INK[dark], strokeWidth=2, clip=True)
+    return drawn.encode(
+        x,
+        y,
+        alt.Detail("variant:N"),
+        alt.Stroke("ink:N", legend=None).scale(domain=inks, range=tones(dark)),
+        alt.StrokeDash("ink:N", legend=None).scale(domain=inks, range=DASHES),
+        **more,
+    )
 
 
 def words(x, y, dark: bool) -> list[alt.Chart]:
