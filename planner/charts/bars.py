@@ -125,15 +125,15 @@ def end_to_end(parts: Mapping[str, np.ndarray], limit=None) -> dict[str, tuple]:
 
     Cut at a limit: what lies beyond it does not fit, and what is left up to it is free.
     """
-    found, end = {}, 0.0
+    laid, end = {}, 0.0
     for part, size in parts.items():
-        found[part] = (end, end + size)
+        laid[part] = (end, end + size)
         end = end + size
     if limit is None:
-        return found
+        return laid
     within = {
         part: (np.minimum(low, limit), np.minimum(high, limit))
-        for part, (low, high) in found.items()
+        for part, (low, high) in laid.items()
     }
     free, beyond = (np.minimum(end, limit), limit), (limit, np.maximum(end, limit))
     return {**within, "free": free, "does not fit": beyond}

@@ -102,12 +102,12 @@ class _Line:
 
     def areas(self):
         """Its parts, one upon the other."""
-        context, found = self.columns["context"], []
+        context, areas = self.columns["context"], []
         for part, ends in end_to_end({name: self.columns[name] for name in self.parts}).items():
             low, high = (np.broadcast_to(end, context.shape) for end in ends)
             named = np.repeat(part, len(context))
-            found.append({"context": context, "part": named, "start": low, "end": high})
-        return stacked(found)
+            areas.append({"context": context, "part": named, "start": low, "end": high})
+        return stacked(areas)
 
 
 def times(served: Served, size: float) -> dict[str, np.ndarray]:
@@ -117,11 +117,11 @@ def times(served: Served, size: float) -> dict[str, np.ndarray]:
     contexts of (1, points), each has a line for every stop.
     """
     step, band = served.mixed or served.step, served.token_s
-    found = {"step": band.value, "low": band.low, "high": band.high, **dict(parts(step))}
-    found = {name: np.divide(seconds, size) for name, seconds in found.items()}
-    found["rate"] = served.each_per_s.value
+    seconds = {"step": band.value, "low": band.low, "high": band.high, **dict(parts(step))}
+    columns = {name: np.divide(values, size) for name, values in seconds.items()}
+    columns["rate"] = served.each_per_s.value
     shape = np.broadcast_shapes(np.shape(served.plan.context_tokens), np.shape(band.value))
-    return {name: np.broadcast_to(values, shape) for name, values in found.items()}
+    return {name: np.broadcast_to(values, shape) for name, values in columns.items()}
 
 
 def sentences(label: str, served: Served) -> list[str]:
