@@ -262,19 +262,19 @@ def most_requests(held: Reserve, scenario) -> float:
 def longest_context(plan: Plan, engine: Engine) -> float:
     """The most tokens of each request that the engine's pool holds at this concurrency, exactly.
 
-    0 where it holds not even one token; ∞ where it still holds `UNBOUNDED` tokens. One scenario.
+    0 where it holds not even one token; ∞ where it still holds `UNBOUNDED` tokens. One for each
+    concurrency, where the plan has several and all else of it is one scenario's.
     """
-    low, high = 0, UNBOUNDED + 1  # holds low, as far as is known does not hold high
-    while high - low > 1:
-        tried = np.unique(np.geomspace(max(low, 1), high, 48).round())
-        tried = tried[(tried > low) & (tried < high)]
-        tried = tried if len(tried) else np.array([low + 1.0])
+    counts = np.asarray(plan.concurrency, float)
+    low, high = np.zeros_like(counts), np.full_like(counts, UNBOUNDED + 1)
+    while np.any(high - low > 1):  # low is held; as far as is known, high is not
+        tried = np.geomspace(np.maximum(low, 1), high, 48, axis=-1).round()
+        tried = np.clip(tried, low[..., None] + 1, np.maximum(high - 1, low + 1)[..., None])
         held = reserve(replace(plan, context_tokens=tried), engine)  # which needs no more of it
-        fails = np.flatnonzero(most_requests(held, plan.scenario) < plan.concurrency)
-        first = fails[0] if len(fails) else len(tried)
-        low = int(tried[first - 1]) if first else low
-        high = int(tried[first]) if first < len(tried) else high
-    return float("inf") if low >= UNBOUNDED else float(low)
+        holds = most_requests(held, plan.scenario) >= counts[..., None]
+        low = np.where(holds, tried, low[..., None]).max(-1)
+        high = np.where(holds, high[..., None], tried).min(-1)
+    return np.where(low >= UNBOUNDED, np.inf, low)[()]
 
 
 def enough_memory(scenario: Scenario) -> float:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import Scenario, answer, decode, plan
-from planner.charts import bars, curves
+from planner.charts import of_plan, tables
 from planner.engines.timing import timings, vector_rates
 from planner.hardware.parallel import layouts
 from planner.inputs import overrides, presets
@@ -162,7 +162,7 @@ def test_a_figure_that_is_set_counts_and_is_marked():
     assert changed.reserve.pool_bytes == pytest.approx(plain.reserve.pool_bytes - 0.42 * total)
     more = 32 * (500 - plain.timing.layer_us) * 1e-6
     assert changed.step.total_s - plain.step.total_s == pytest.approx(more)
-    table = bars.engine_table(changed).set_index("figure")
+    table = tables.engine(changed).set_index("figure")
     assert table.kind["fraction"] == table.kind["layer_us"] == "given"
 
 
@@ -242,15 +242,9 @@ def test_the_verdict_and_figures_of_any_engine_are_words(scenario):
     assert verdict.endswith(".")
     assert detail.endswith(".")
     assert len(answer.figures(served)) == 6
-    if not served.ideal:
-        for drawing in (
-            curves.engine_latency(served),
-            bars.engine_memory(served),
-            bars.engine_step(served),
-            bars.engine_first(served),
-        ):
-            assert drawing.alt
-            assert len(drawing.table())
+    for picture in of_plan.pictures(served):
+        assert picture.alt
+        assert len(picture.table())
 
 
 def test_an_engine_s_link_says_what_it_means():
