@@ -79,6 +79,21 @@ def test_every_data_set_and_field_of_a_chart_is_there(scenario, dark):
         holds_together(picture, dark)
 
 
+MANY = Scenario("deepseek-v3", device="h200-sxm", tp=8, engine="vllm")
+
+
+@pytest.mark.parametrize(
+    ("scenario", "ids"),
+    [
+        (Scenario(), "memory latency fit step"),
+        (Scenario(engine="vllm"), "engine_memory engine_latency fit engine_step engine_first"),
+        (MANY, "engine_memory engine_latency fit engine_step engine_first devices experts"),
+    ],
+)
+def test_an_id_is_an_address_and_stays(scenario, ids):
+    assert [picture.id for picture in of_plan.pictures(serve(plan(scenario)))] == ids.split()
+
+
 SIZES = {"GB": 1e9, "TB": 1e12, "PB": 1e15, "ms": 1e-3, "s": 1, "h": 3600}
 
 
@@ -176,7 +191,7 @@ def test_lines_are_plans():
         assert row.step == pytest.approx(alone.decode_step_s * 1e3)
         assert row.weights + row.cache == pytest.approx(row.step)
         assert row.rate == pytest.approx(alone.tokens_per_s_per_request)
-    edges = loads.fit("Where it fits", both, own).table()
+    edges = loads.fit(both, own).table()
     for row in edges.itertuples(index=False):
         variant, concurrency, longest = row
         assert plan(scenario, model=models[variant], concurrency=concurrency, context=longest).fits
@@ -206,6 +221,32 @@ def test_an_engine_is_a_line_like_any_other():
     (full,) = picture.frames["full"].context
     assert serve(plan(scenario, context=full)).fits
     assert not serve(plan(scenario, context=full + 1)).fits
+
+
+def test_where_it_fits_is_the_engine_s_own_answer():
+    scenario = Scenario("llama-3.1-8b", device="h100-sxm", engine="vllm")
+    own, both = shown(scenario)
+    picture = loads.fit(both, own)
+    rows = picture.table()
+    assert list(dict.fromkeys(rows.variant)) == ["ideal", own.label]
+    engine = rows[rows.variant == own.label].iloc[::6]
+    for _, concurrency, longest in engine.itertuples(index=False):
+        for context, fits in ((longest, True), (longest + 1, False)):
+            if context >= 1:
+                alone = serve(plan(scenario, concurrency=concurrency, context=context))
+                assert alone.fits == fits
+    (here,) = rows[(rows.variant == own.label) & (rows["concurrency (requests)"] == 16)].iloc[:, 2]
+    assert f"{here:,.0f} tokens at this concurrency" in picture.alt
+    assert set(picture.frames["words"].label) >= {"fits", "does not fit", "ideal", own.line}
+
+
+def test_the_longest_context_of_many_loads_is_found_at_once():
+    counts = np.array([1.0, 16, 300, 4096])
+    for scenario in SCENARIOS:
+        for each in shown(scenario)[1]:
+            together = each.longest_at(counts)
+            for count, most in zip(counts, together, strict=True):
+                assert each.longest_at(count) == most
 
 
 @pytest.mark.parametrize("engine", ["ideal", "vllm"])
@@ -245,6 +286,16 @@ def test_the_lesson_s_two_models_are_each_other_s_counterpart():
 def test_a_model_without_heads_stands_alone():
     own, both = shown(Scenario("m1~2q8s1000~p1000000~x"))
     assert both == [own]
+
+
+@pytest.mark.parametrize(
+    "model", ["m1~1q16k2v8a0o0~p1000~x", "m1~2k1d64~p1000~x", "m1~4q8s9~p1000~x"]
+)
+def test_a_model_is_drawn_alone_where_its_counterpart_has_no_other_name(model):
+    scenario = Scenario(model=model)
+    own, shown = pair(serve(plan(scenario)))
+    assert shown == [own]
+    assert [each.alt for each in of_plan.pictures(own.served)]
 
 
 def test_an_axis_moves_seldom():

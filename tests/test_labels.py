@@ -30,11 +30,11 @@ from tests.test_differences import COMPARISONS
 def boxes(words, across, up):
     """The boxes of the words in a data set, by their text."""
     found = []
-    for row in words[words.label != ""].itertuples():
+    for row in words.itertuples():
         width = len(row.label) * LETTER
         side = -1 if row.align == "right" else 1
-        x = across(row[1]) + (row.dx + side * width / 2) / WIDTH
-        found.append((row.label, Box.around(x, up(row[2]) - row.dy / HEIGHT, width, LINE)))
+        x = across(row.context) + (row.dx + side * width / 2) / WIDTH
+        found.append((row.label, Box.about(x, up(row.step) - row.dy / HEIGHT, width, LINE)))
     return found
 
 
@@ -68,7 +68,7 @@ def test_words_of_a_comparison_stand_apart(name):
     apart_and_inside(picture)
 
 
-FLAT = ([0.0, 1.0], [0.5, 0.5])
+FLAT = (np.array([0.0, 1.0]), np.array([0.5, 0.5]))
 
 
 def labels(*lines, dots=()):
@@ -86,11 +86,8 @@ def where(words):
 
 def test_the_first_place_that_is_free_is_taken():
     words = labels(FLAT)
-    words.write("one", [0.5], [0.5])
-    words.write("two", [0.5], [0.5])
-    words.write("three", [0.5], [0.5])
-    words.write("four", [0.5], [0.5])
-    words.write("five", [0.5], [0.5])
+    for text in ("one", "two", "three", "four", "five"):
+        words.write(text, [(0.5, 0.5)])
     assert where(words) == [
         ("right", "above"),
         ("left", "above"),
@@ -99,51 +96,47 @@ def test_the_first_place_that_is_free_is_taken():
         ("right", "above"),
     ]
     columns = words.columns("x", "y")
-    assert set(np.abs(columns["dx"])) == {GAP}
-    assert np.abs(columns["dy"]).tolist() == [RISE] * 4 + [FAR * RISE]
+    assert columns["label"] == ["one", "two", "three", "four", "five"]
+    assert columns["dx"] == [-GAP, GAP, -GAP, GAP, -GAP]
+    assert columns["dy"] == [-RISE, -RISE, RISE, RISE, -FAR * RISE]
 
 
 def test_a_word_keeps_off_lines_dots_and_the_edge():
-    rising = ([0.0, 0.5], [0.8, 0.5])  # comes down to the place from the left
+    rising = (np.array([0.0, 0.5]), np.array([0.8, 0.5]))  # comes down to the place from the left
     words = labels(FLAT, rising)
-    words.write("word", [0.5], [0.5])
+    words.write("word", [(0.5, 0.5)])
     assert where(words) == [("left", "above")]
     words = labels(FLAT, rising, dots=[(0.55, 0.56)])
-    words.write("word", [0.5], [0.5])
+    words.write("word", [(0.5, 0.5)])
     assert where(words) == [("right", "below")]
     words = labels(FLAT)
-    words.write("word", [0.0], [0.5])
-    words.write("word", [1.0], [0.0])
+    words.write("word", [(0.0, 0.5)])
+    words.write("word", [(1.0, 0.0)])
     assert where(words) == [("left", "above"), ("right", "above")]
 
 
-def test_a_place_above_the_plot_is_not_taken():
+def test_a_near_place_further_on_is_better_than_a_far_one():
+    wall = (np.array([0.0, 1.0]), np.array([0.66, 0.66]))
+    words = labels(FLAT, wall)
+    words.write("word", [(0.4, 0.6), (0.6, 0.8)])
+    columns = words.columns("x", "y")
+    assert (columns["x"], columns["dy"]) == ([0.6], [-RISE])
+
+
+def test_a_place_off_the_plot_is_not_taken():
     words = labels(FLAT)
-    words.write("word", [0.9, 0.6], [1.2, 0.7])
-    assert words.columns("x", "y")["x"].tolist() == [0.6]
+    words.write("word", [(0.9, 1.2), (0.6, 0.7)])
+    assert words.columns("x", "y")["x"] == [0.6]
 
 
 def test_a_word_stands_on_a_line_rather_than_on_a_word():
-    wall = [([0.5, 0.5001], [0.0, 1.0])]
-    words = labels(*wall)
-    words.write("across the wall", [0.45], [0.5], CORNERS[1:2])
-    words.write("across the wall", [0.45], [0.5], CORNERS[1:4])
-    assert where(words) == [("left", "above"), ("right", "below")]
-    words.write("across the wall", [0.45], [0.5], CORNERS[1:2] + CORNERS[3:4])
-    assert where(words)[2] == ("left", "below")
-
-
-def test_the_words_of_many_plots_are_placed_at_once():
-    heights = np.array([[0.1, 0.1, 0.1], [0.1, 0.5, 0.9], [0.9, 0.5, 0.1], [0.5, 0.9, 1.4]])
-    across = np.linspace(0, 1, 3)
-    together = labels((np.broadcast_to(across, heights.shape), heights))
-    together.write("here", across[1:2], heights[:, 1:2])
-    together.write("a name", across[::-1], heights[:, ::-1])
-    many = together.columns("x", "y")
-    for place, each in enumerate(heights):
-        alone = labels((across, each))
-        alone.write("here", across[1:2], each[1:2])
-        alone.write("a name", across[::-1], each[::-1])
-        for name, values in alone.columns("x", "y").items():
-            held = many[name] if many[name].ndim == 1 else many[name][:, place]
-            assert values.tolist() == held.tolist(), name
+    wall = (np.array([0.5, 0.5001]), np.array([0.0, 1.0]))
+    words = labels(wall)
+    right = (CORNERS[1], CORNERS[3])
+    words.write("across the wall", [(0.45, 0.5)], right)
+    words.write("across the wall", [(0.45, 0.5)], right)
+    assert where(words) == [("left", "above"), ("left", "below")]
+    words.write("left out", [(0.45, 0.5)], right, optional=True)
+    assert len(words.rows) == 2
+    words.write("on a word", [(0.45, 0.5)], right)
+    assert where(words)[2] == ("left", "above")

@@ -22,8 +22,8 @@ ROOM = 1.2  # of an axis, for the words beside the longest bar
 class Bar(NamedTuple):
     """One bar: its label, its parts end to end in SI units, and itself in words.
 
-    limit: where its memory ends; None where there is no such thing. name: what stands beside it
-    instead of its label.
+    limit: where its memory ends; None where there is no such thing. name: what stands beside it,
+    where there is room for less than its label.
     """
 
     label: str
@@ -31,6 +31,10 @@ class Bar(NamedTuple):
     sentence: str
     limit: float | None = None
     name: str = ""
+
+    @property
+    def beside(self) -> str:
+        return self.name or self.label
 
 
 def memory(id: str, title: str, shown: list[Labelled]) -> Picture:
@@ -121,15 +125,15 @@ def end_to_end(parts: Mapping[str, np.ndarray], limit=None) -> dict[str, tuple]:
 
     Cut at a limit: what lies beyond it does not fit, and what is left up to it is free.
     """
-    found, end = {}, 0.0
+    laid, end = {}, 0.0
     for part, size in parts.items():
-        found[part] = (end, end + size)
+        laid[part] = (end, end + size)
         end = end + size
     if limit is None:
-        return found
+        return laid
     within = {
         part: (np.minimum(low, limit), np.minimum(high, limit))
-        for part, (low, high) in found.items()
+        for part, (low, high) in laid.items()
     }
     free, beyond = (np.minimum(end, limit), limit), (limit, np.maximum(end, limit))
     return {**within, "free": free, "does not fit": beyond}
@@ -147,31 +151,21 @@ def _picture(id, title, quantity, units, bars, alt=""):
         for part, (low, high) in each.items()
         if high > low
     ]
-    limits = [
-        (bar.name or bar.label, bar.limit / size, end / size, f"of {describe.data(bar.limit)}")
-        for bar, end in zip(bars, longest, strict=True)
-        if limited
-    ]
-    if len(bars) > FEW:  # all alike, and no room for more
-        limits = [
-            (*limit, text if place == 0 else "") for place, (*limit, text) in enumerate(limits)
-        ]
+    limits = []
+    for bar, end in zip(bars, longest, strict=True):
+        if limited:  # many are alike, and have no room for words but at the first
+            text = f"of {describe.data(bar.limit)}" if len(bars) <= FEW or bar is bars[0] else ""
+            limits.append((bar.beside, bar.limit / size, end / size, text))
     drawn = {part for _, part, *_ in rows} | {"does not fit"}
+    legend = tuple(part for part in laid[0] if part in drawn)
     return Picture(
         id,
         title,
         chart,
-        (
-            most,
-            unit,
-            quantity,
-            tuple(part for part in laid[0] if part in drawn),
-            len(bars),
-            limited,
-        ),
+        (most, unit, quantity, legend, len(bars), limited),
         {
             "rows": {
-                "bar": [bar.name or bar.label for bar, *_ in rows],
+                "bar": [bar.beside for bar, *_ in rows],
                 "variant": [bar.label for bar, *_ in rows],
                 **by_column([row[1:] for row in rows], "part", "start", "end"),
             },

@@ -10,15 +10,13 @@ from planner.charts.bars import band_text, end_to_end
 from planner.charts.labelled import Labelled
 from planner.charts.labels import RIGHT_ABOVE, Labels
 from planner.charts.picture import Picture, by_column, stacked
-from planner.charts.style import COLOURS, DASHES, HEIGHT, INK, MUTED, tones
+from planner.charts.style import COLOURS, HEIGHT, INK, MUTED
 from planner.serving import Served, parts
 
 # Tokens a second at about 0.75 words a token: 238, 500 and 850 words a minute. The first is the
 # lesson's own reader (planner/lesson/streaming.py).
 READING_SPEEDS = {5.3: "reading", 11: "fast reading", 19: "skimming"}
 SLOWEST_READING_S = 1 / min(READING_SPEEDS)
-NAME_EVERY = 4  # points of a line from one place for its name to the next
-DROP_PLACES = 5  # for words beside the line that drops to where memory is full
 
 
 def latency(id: str, shown: list[Labelled], own: Labelled | None = None) -> Picture:
@@ -35,15 +33,14 @@ def latency(id: str, shown: list[Labelled], own: Labelled | None = None) -> Pict
     about = [line for line in lines if line.plan in about]
     full = [line for line in about if SHORTEST <= line.plan.longest < LONGEST]
     rows = stacked([line.columns for line in lines])
-    areas = about[0].areas() if own else {"part": []}
     return Picture(
         id,
         "Time per token, × where memory is full" if full and not own else "Time per token",
         chart,
-        (most, unit, tuple(dict.fromkeys(areas["part"]))),
+        (most, unit, tuple(about[0].parts) if own else ()),
         {
             "rows": rows,
-            "areas": areas,
+            "areas": about[0].areas() if own else {},
             "points": by_column([line.here for line in about], "context", "step"),
             "full": by_column([line.end for line in full], "context", "step"),
             "speeds": {"step": [1 / speed / size for speed in READING_SPEEDS]},
@@ -54,7 +51,7 @@ def latency(id: str, shown: list[Labelled], own: Labelled | None = None) -> Pict
         {
             "variant": "variant",
             "context": "context (tokens)",
-            **{name: f"{name} ({unit})" for name in lines[0].parts if np.any(rows[name])},
+            **{name: f"{name} ({unit})" for line in lines for name in line.parts},
             "step": f"time per token ({unit})",
             "low": f"80 % band from ({unit})",
             "high": f"to ({unit})",
@@ -78,13 +75,14 @@ class _Line:
     def __init__(self, plan: Labelled, size: float):
         swept = plan.swept(context=np.union1d(CONTEXTS, plan.scenario.context))
         contexts = swept.plan.context_tokens
-        self.plan, self.parts = plan, [name for name, _ in parts(swept.step)]
+        self.plan = plan
         self.columns = {
             "variant": np.repeat(plan.label, len(contexts)),
             "ink": np.repeat(plan.ink, len(contexts)),
             "context": contexts,
             **times(swept, size),
         }
+        self.parts = [name for name, _ in parts(swept.step) if np.any(self.columns[name])]
         self.sentences = sentences(plan.label, swept)
         self.sentence = self.sentences[int(np.searchsorted(contexts, plan.scenario.context))]
 
@@ -105,20 +103,12 @@ class _Line:
 
     def areas(self):
         """Its parts, one upon the other."""
-        laid = end_to_end({name: self.columns[name] for name in self.parts})
-        context = self.columns["context"]
-        return stacked(
-            [
-                {
-                    "context": context,
-                    "part": [str(part)] * len(context),
-                    "start": 0 * context + low,
-                    "end": high,
-                }
-                for part, (low, high) in laid.items()
-                if np.any(high > low)
-            ]
-        )
+        context, areas = self.columns["context"], []
+        for part, ends in end_to_end({name: self.columns[name] for name in self.parts}).items():
+            low, high = (np.broadcast_to(end, context.shape) for end in ends)
+            named = np.repeat(part, len(context))
+            areas.append({"context": context, "part": named, "start": low, "end": high})
+        return stacked(areas)
 
 
 def times(served: Served, size: float) -> dict[str, np.ndarray]:
@@ -128,23 +118,24 @@ def times(served: Served, size: float) -> dict[str, np.ndarray]:
     contexts of (1, points), each has a line for every stop.
     """
     step, band = served.mixed or served.step, served.token_s
-    found = {"step": band.value, "low": band.low, "high": band.high, **dict(parts(step))}
-    found = {name: np.divide(seconds, size) for name, seconds in found.items()}
-    found["rate"] = served.each_per_s.value
+    seconds = {"step": band.value, "low": band.low, "high": band.high, **dict(parts(step))}
+    columns = {name: np.divide(values, size) for name, values in seconds.items()}
+    columns["rate"] = served.each_per_s.value
     shape = np.broadcast_shapes(np.shape(served.plan.context_tokens), np.shape(band.value))
-    return {name: np.broadcast_to(values, shape) for name, values in found.items()}
+    return {name: np.broadcast_to(values, shape) for name, values in columns.items()}
 
 
 def sentences(label: str, served: Served) -> list[str]:
     """What a line says under the pointer, at each of its contexts."""
     step, band = served.mixed or served.step, served.token_s
     load = describe.requests(served.plan.concurrency)
-    columns = (served.plan.context_tokens, band.value, band.low, band.high, step.cache_s)
+    share = 100 * step.cache_s / step.total_s
+    columns = (served.plan.context_tokens, band.value, band.low, band.high, share)
+    rows = np.broadcast_arrays(*columns)
     return [
         f"{context:,.0f} tokens, {load}. {label}: {describe.duration(value)} a token"
-        f"{band_text(low, high)}, {describe.significant(100 * cache / value, 2)} % of it reading "
-        "cache"
-        for context, value, low, high, cache in zip(*np.broadcast_arrays(*columns), strict=True)
+        f"{band_text(low, high)}, {describe.significant(percent, 2)} % of it reading cache"
+        for context, value, low, high, percent in np.transpose(rows).tolist()
     ]
 
 
@@ -152,19 +143,18 @@ def _words(lines, about, full, most, size):
     """The present times, where memory is full, each line's name, and the reading speeds' names."""
     drawn = [(line.columns["context"], line.columns["step"]) for line in lines]
     dots = [line.here for line in about]
-    words = Labels(along, lambda step: np.divide(step, most), drawn, dots)
+    words = Labels(along, lambda step: step / most, drawn, dots)
     for line in about:
         time = describe.duration(line.plan.served.token_s.value)
-        words.write(time, *([each] for each in line.here), weight="bold")
+        words.write(time, [line.here], weight="bold")
     for line in full:
         context, step = line.end
-        words.write("memory full", context, np.linspace(0, step, DROP_PLACES))
+        words.write("memory full", [(context, step * part / 4) for part in range(5)])
     for line, (contexts, steps) in zip(lines, drawn, strict=True):
-        name = line.plan.line or line.plan.label
-        words.write(name, contexts[::-NAME_EVERY], steps[::-NAME_EVERY])
+        words.name(line.plan.line or line.plan.label, contexts, steps)
     for speed, name in READING_SPEEDS.items():
-        at = 1 / speed / size
-        words.write(f"{name}, {speed} tokens/s", [SHORTEST], [at], RIGHT_ABOVE, optional=True)
+        place = (SHORTEST, 1 / speed / size)
+        words.write(f"{name}, {speed} tokens/s", [place], RIGHT_ABOVE, optional=True)
     return words
 
 
@@ -173,12 +163,7 @@ def chart(most, unit, areas, dark):
 
     Data: rows, areas, points, full, speeds, words.
     """
-    x = marks.context_axis("context:Q")
-    y = (
-        alt.Y("step:Q", title=f"Time per token ({unit})")
-        .scale(domain=[0, most], nice=False)
-        .axis(tickCount=6)
-    )
+    x, y = alt.X("context:Q"), alt.Y("step:Q")
     rows, behind = marks.on("rows"), []
     if areas:
         laid = marks.on("areas").mark_area(opacity=0.55, clip=True, aria=False)
@@ -187,14 +172,8 @@ def chart(most, unit, areas, dark):
             laid.encode(x, alt.Y("start:Q"), y2=alt.Y2("end:Q"), color=marks.part_colours(areas)),
             band.transform_filter("datum.ink == 0").encode(x, alt.Y("low:Q"), y2=alt.Y2("high:Q")),
         ]
-    inks = list(range(len(DASHES)))
-    lines = rows.mark_line(color=INK[dark], strokeWidth=2, clip=True).encode(
-        x,
-        y,
-        alt.Detail("variant:N"),
-        stroke=alt.Stroke("ink:N", legend=None).scale(domain=inks, range=tones(dark)),
-        strokeDash=alt.StrokeDash("ink:N", legend=None).scale(domain=inks, range=DASHES),
-    )
+    time = alt.Y("step:Q", title=f"Time per token ({unit})")
+    time = time.scale(domain=[0, most], nice=False).axis(tickCount=6)
     speeds = marks.on("speeds").mark_rule(
         color=MUTED[dark], strokeDash=[2, 3], clip=True, aria=False
     )
@@ -205,11 +184,11 @@ def chart(most, unit, areas, dark):
     )
     return alt.layer(
         *behind,
-        speeds.encode(alt.Y("step:Q")),
+        speeds.encode(y),
         drop,
-        lines,
+        marks.lines(marks.context_axis("context:Q"), time, dark),
         marks.hover(x, y),
-        cross.encode(x, y, tooltip=marks.HOVER),
+        cross.encode(x, y, marks.SAID, tooltip=marks.HOVER),
         marks.points(x, y, dark),
         *marks.words(x, y, dark),
     ).properties(height=HEIGHT)

@@ -5,13 +5,13 @@ from dataclasses import replace
 import altair as alt
 import numpy as np
 
-from planner import describe
+from planner import answer, describe
 from planner.charts import marks
 from planner.charts.axes import CONCURRENCIES, LONGEST, MOST, SHORTEST, along, ceiling, up
 from planner.charts.labelled import Labelled
 from planner.charts.labels import LEFT_BELOW, RIGHT_ABOVE, Labels
 from planner.charts.picture import Picture, by_column, stacked
-from planner.charts.style import COLOURS, DASHED, HEIGHT, INK, SOLID
+from planner.charts.style import COLOURS, HEIGHT
 from planner.plan import plan
 from planner.serving import Served
 from planner.units import GB
@@ -19,34 +19,36 @@ from planner.units import GB
 FITS = {True: "fits", False: "does not fit"}
 
 
-def fit(title: str, shown: list[Labelled], own: Labelled) -> Picture:
-    """The longest context that fits at each concurrency, a line a plan; the areas are `own`'s."""
+def fit(shown: list[Labelled], own: Labelled) -> Picture:
+    """The longest context that fits at each concurrency, a line a plan.
+
+    The areas and the present point are those of `own`, which has the first ink.
+    """
     counts = np.union1d(CONCURRENCIES, own.scenario.concurrency)
     rows, sentences = [], []
     for each in shown:
-        longest = each.swept(concurrency=counts).plan.max_context_tokens
-        rows.append(frontier(longest) | {"concurrency": counts})
-        rows[-1] |= {"variant": [each.label] * len(counts), "own": [each is own] * len(counts)}
+        most = each.longest_at(counts)
+        named = {"variant": [each.label] * len(counts), "ink": [each.ink] * len(counts)}
+        rows.append({**named, "concurrency": counts, **frontier(most)})
         sentences += [
-            f"{each.label}: {describe.requests(count)} of up to {describe.whole(most)} tokens fit"
-            for count, most in zip(counts, longest, strict=True)
+            f"{each.label}: {describe.requests(count)} of up to {describe.whole(tokens)} tokens fit"
+            for count, tokens in zip(counts.tolist(), most.tolist(), strict=True)
         ]
-    found, load = own.served.plan, (own.scenario.context, own.scenario.concurrency)
-    verdict = FITS[bool(found.fits)]
-    ends = rows[shown.index(own)]["longest"]
-    lines = [(row["context"], counts) for row in rows]
-    words = Labels(along, up, lines, [load])
-    words.write(FITS[ends[0] >= SHORTEST], [SHORTEST], [1], RIGHT_ABOVE)
-    words.write(FITS[ends[-1] >= LONGEST], [LONGEST], [MOST], LEFT_BELOW)
-    words.write(verdict, *([each] for each in load), weight="bold")
-    for each, (contexts, _) in zip(shown, lines, strict=True):
-        seen = ~np.isnan(contexts)
-        if seen.any():
-            words.write(each.label, contexts[seen], counts[seen])
+    served, load = own.served, (own.scenario.context, own.scenario.concurrency)
+    most_requests = served.plan.max_concurrency if served.ideal else served.max_concurrency
+    verdict = FITS[answer.fits(served)]
+    frontiers = {each: row["context"] for each, row in zip(shown, rows, strict=True)}
+    words = Labels(along, up, [(line, counts) for line in frontiers.values()], [load])
+    least, greatest = rows[shown.index(own)]["longest"][[0, -1]]
+    words.write(FITS[least >= SHORTEST], [(SHORTEST, 1)], RIGHT_ABOVE)
+    words.write(FITS[greatest >= LONGEST], [(LONGEST, MOST)], LEFT_BELOW)
+    words.write(verdict, [load], weight="bold")
+    for each, line in frontiers.items():
+        words.name(each.line or each.label, line[::-1], counts[::-1])  # from the fewest requests
     sentence = f"{describe.requests(load[1])} of {load[0]:,} tokens: {verdict}"
     return Picture(
         "fit",
-        title,
+        "Where it fits",
         fit_chart,
         (),
         {
@@ -60,8 +62,8 @@ def fit(title: str, shown: list[Labelled], own: Labelled) -> Picture:
             "longest": "longest context (tokens)",
         },
         f"Where a load fits, by concurrency and context. {sentence}; at most "
-        f"{describe.whole(found.max_concurrency)} requests of this context, or "
-        f"{describe.whole(found.max_context_tokens)} tokens at this concurrency.",
+        f"{describe.whole(most_requests)} requests of this context, or "
+        f"{describe.whole(own.longest)} tokens at this concurrency.",
         {"rows": sentences, "points": [sentence]},
     )
 
@@ -78,24 +80,17 @@ def frontier(longest: np.ndarray) -> dict[str, np.ndarray]:
 
 def fit_chart(dark):
     """Concurrency over context, and the frontier of each plan. Data: rows, points, words."""
-    x, y = marks.context_axis("context:Q"), marks.concurrency_axis(alt.Y)
-    own = marks.on("rows").transform_filter("datum.own")
-    edge, areas = marks.context_axis("edge:Q"), []
+    x, y = alt.X("context:Q"), alt.Y("concurrency:Q")
+    own = marks.on("rows").transform_filter("datum.ink == 0")
+    edge, areas = alt.X("edge:Q"), []
     for part, end, opacity in (("fits", SHORTEST, 0.25), ("does not fit", LONGEST, 0.2)):
         area = own.mark_area(color=COLOURS[part], opacity=opacity, aria=False, orient="horizontal")
         areas.append(area.encode(edge, y, alt.X2Datum(end)))
-    dash = alt.condition("datum.own", alt.value(SOLID), alt.value(DASHED))
-    line = marks.on("rows").mark_line(color=INK[dark], strokeWidth=2, clip=True)
+    axes = marks.context_axis("context:Q"), marks.concurrency_axis(alt.Y)
+    order = alt.Order("concurrency:Q")
     return alt.layer(
         *areas,
-        line.encode(
-            x,
-            y,
-            alt.Detail("variant:N"),
-            alt.Order("concurrency:Q"),
-            strokeDash=dash,
-            tooltip=marks.HOVER,
-        ),
+        marks.lines(*axes, dark, order=order, tooltip=marks.HOVER),
         marks.points(x, y, dark),
         *marks.words(x, y, dark),
     ).properties(height=HEIGHT)
@@ -116,12 +111,9 @@ def experts(served: Served) -> Picture:
     ]
     now = int(np.searchsorted(counts, scenario.concurrency))
     most = ceiling(swept.weights_bytes / GB)
-    words = Labels(
-        up, lambda size: np.divide(size, most), [(counts, read)], [(counts[now], read[now])]
-    )
-    words.write(
-        describe.data(read[now] * GB), counts[now : now + 1], read[now : now + 1], weight="bold"
-    )
+    here = (counts[now], read[now])
+    words = Labels(up, lambda size: size / most, [(counts, read)], [here])
+    words.write(describe.data(read[now] * GB), [here], weight="bold")
     return Picture(
         "experts",
         "Experts read in a step",
@@ -129,7 +121,7 @@ def experts(served: Served) -> Picture:
         (most,),
         {
             "rows": {"concurrency": counts, "read": read},
-            "points": {"concurrency": counts[now : now + 1], "read": read[now : now + 1]},
+            "points": by_column([here], "concurrency", "read"),
             "words": words.columns("concurrency", "read"),
         },
         {"concurrency": "concurrency (requests)", "read": "weights read in a step (GB)"},
@@ -140,11 +132,15 @@ def experts(served: Served) -> Picture:
 
 def experts_chart(most, dark):
     """Weights that a step reads, over the concurrency. Data: rows, points, words."""
-    x = marks.concurrency_axis(alt.X)
-    y = alt.Y("read:Q", title="Weights read in a step (GB)").scale(domain=[0, most], nice=False)
+    x, y = alt.X("concurrency:Q"), alt.Y("read:Q")
     line = marks.on("rows").mark_line(color=COLOURS["weights"], strokeWidth=2)
     return alt.layer(
-        line.encode(x, y),
+        line.encode(
+            marks.concurrency_axis(alt.X),
+            alt.Y("read:Q", title="Weights read in a step (GB)").scale(
+                domain=[0, most], nice=False
+            ),
+        ),
         marks.hover(x, y),
         marks.points(x, y, dark),
         *marks.words(x, y, dark),

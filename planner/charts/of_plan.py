@@ -15,18 +15,13 @@ def pictures(served: Served) -> Iterator[Picture]:
     with any other, the engine stands beside the ideal one.
     """
     own, shown = pair(served)
-    if served.ideal:
-        yield bars.memory("memory", "Memory at this load", shown)
-        yield lines.latency("latency", shown, own)
-        yield loads.fit("Where it fits", shown, own)
-        yield bars.step("step", shown)
-    else:
-        yield bars.memory("engine_memory", "Memory at this load", shown)
-        yield lines.latency("engine_latency", shown, own)
-        yield bars.step("engine_step", shown)
+    engine = "" if served.ideal else "engine_"
+    yield bars.memory(f"{engine}memory", "Memory at this load", shown)
+    yield lines.latency(f"{engine}latency", shown, own)
+    yield loads.fit(shown, own)
+    yield bars.step(f"{engine}step", shown)
+    if engine:
         yield bars.first("engine_first", shown)
-        own, shown = pair(shown[0].served)
-        yield loads.fit("Where weights and cache fit, nothing reserved", shown, own)
     if served.plan.scenario.layout.devices > 1:
         yield bars.devices(served)
     if served.plan.model.experts:

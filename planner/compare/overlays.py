@@ -1,11 +1,8 @@
 """The two pictures of a comparison: memory as bars, time per token as lines, all plans overlaid."""
 
-from functools import partial
-
 from planner.charts import bars, lines
 from planner.charts.labelled import Labelled
 from planner.charts.picture import Picture
-from planner.compare import mistakes
 from planner.compare.differences import Shown
 from planner.models.notation import shorten
 
@@ -23,9 +20,12 @@ def pictures(all_: list[Shown]) -> list[Picture]:
 
 def labelled(each: Shown, ink: int = 0) -> Labelled:
     """A plan of a comparison as pictures show it: its letter at its line, its name at its bar."""
-    swept = partial(mistakes.reckoned, each.scenario, each.variant.mistake)
-    line = f"{each.letter} (wrong)" if each.mistake else each.letter
-    return Labelled(each.label, each.served, swept, ink, short(each), line)
+    if not each.mistake:
+        return Labelled(each.label, each.served, {}, ink, short(each), each.letter)
+    changes = {**each.mistake.change(each.scenario)}
+    changes.pop("engine", None)  # the served plan has it
+    line = f"{each.letter} (wrong)"
+    return Labelled(each.label, each.served, changes, ink, short(each), line)
 
 
 def short(each: Shown) -> str:

@@ -38,7 +38,7 @@ NAME = f"LLM capacity planner {__version__}"
 class Origin(NamedTuple):
     """What a picture is of: its inputs in words, and the link that reopens it."""
 
-    said: str
+    inputs: str
     link: str
 
     @property
@@ -82,7 +82,7 @@ def framed(picture: Picture, origin: Origin) -> dict:
 
 def _apart(spec):
     """A specification without what must stand outside of a larger one, and that."""
-    inside = {key: held for key, held in spec.items() if key not in OUTSIDE}
+    inside = {key: part for key, part in spec.items() if key not in OUTSIDE}
     return inside, {key: spec[key] for key in OUTSIDE if key in spec}
 
 
@@ -92,7 +92,7 @@ def card(title: str, pictures: Sequence[Picture], origin: Origin) -> dict:
     for place, picture in enumerate(pictures[:2]):
         spec, outside = _apart(specification(picture))
         # Two charts may call their frames alike, so each name gets its place before it.
-        frames |= {f"{place}-{each}": held for each, held in outside["datasets"].items()}
+        frames |= {f"{place}-{each}": rows for each, rows in outside["datasets"].items()}
         views.append({**_renamed(spec, f"{place}-"), "width": CARD_WIDTH, "title": picture.title})
     return {
         **outside,
@@ -107,16 +107,16 @@ def card(title: str, pictures: Sequence[Picture], origin: Origin) -> dict:
 
 
 def _heading(title, origin, signs):
-    return {**HEADING, "text": title, "subtitle": textwrap.wrap(origin.said, signs)}
+    return {**HEADING, "text": title, "subtitle": textwrap.wrap(origin.inputs, signs)}
 
 
 def _renamed(spec, before):
     """A specification whose named data have their names after `before`."""
     if isinstance(spec, dict):
-        found = {key: _renamed(held, before) for key, held in spec.items()}
-        data = found.get("data")
-        return {**found, "data": {"name": before + data["name"]}} if data else found
-    return [_renamed(held, before) for held in spec] if isinstance(spec, list) else spec
+        renamed = {key: _renamed(part, before) for key, part in spec.items()}
+        data = renamed.get("data")
+        return {**renamed, "data": {"name": before + data["name"]}} if data else renamed
+    return [_renamed(part, before) for part in spec] if isinstance(spec, list) else spec
 
 
 def _footer(origin):
@@ -144,21 +144,21 @@ def svg(spec: dict, comment: str = "") -> str:
 def png(spec: dict, comment: str = "") -> bytes:
     """A specification as PNG, on white. comment: kept in the file, unseen."""
     made = renderer.drawn({"background": "white", **spec}, "png")
-    said = _chunk(b"tEXt", b"Comment\0" + comment.encode("latin-1", "replace"))
-    return made[:AFTER_HEADER] + said + made[AFTER_HEADER:]
+    text = _chunk(b"tEXt", b"Comment\0" + comment.encode("latin-1", "replace"))
+    return made[:AFTER_HEADER] + text + made[AFTER_HEADER:]
 
 
-def _chunk(kind, held):
+def _chunk(kind, content):
     """A chunk of a PNG file (PNG specification, 5.3)."""
-    crc = zlib.crc32(kind + held)
-    return struct.pack(">I", len(held)) + kind + held + struct.pack(">I", crc)
+    crc = zlib.crc32(kind + content)
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", crc)
 
 
 def archive(pictures: Sequence[Picture], origin: Origin) -> bytes:
     """A ZIP file with every chart of a page, by its id, as SVG and as PNG, and their link."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as files:
-        files.writestr("link.txt", f"{origin.said}\n{origin.link}\n{NAME}\n")
+        files.writestr("link.txt", f"{origin.inputs}\n{origin.link}\n{NAME}\n")
         for picture in pictures:
             spec = framed(picture, origin)
             files.writestr(f"{picture.id}.svg", svg(spec, origin.signed))
