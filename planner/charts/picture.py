@@ -12,8 +12,9 @@ from functools import cached_property, lru_cache
 import numpy as np
 import pandas as pd
 
-from planner.charts.style import INK, PAPER, TALL
+from planner.charts.style import INK, PAPER
 
+USUAL = 14  # size of words for which the heights of charts are made, with room to spare
 GUESS = {"type": "rule", "strokeDash": [4, 3], "strokeWidth": 2, "aria": False}
 ONE_VIEW = ("data", "mark", "encoding")  # what a specification of a single mark has
 
@@ -112,16 +113,17 @@ def marked(spec: dict, marks: Sequence[Mapping], channel: str, dark: bool) -> di
     return {**rest, "layer": [*layers, *({**each, "data": {"values": marks}} for each in over)]}
 
 
-def enlarged(spec: dict, text: int, tallest: int = TALL) -> dict:
+def enlarged(spec: dict, text: int, height: int) -> dict:
     """A specification in type that is read from the back of a room.
 
-    text: size of words on it. tallest: how high it may become; none is made lower.
+    text: size of words on it. height: how high it is to be at least. Rows of words need as much
+    more room as the words, so a high chart becomes higher yet.
     """
-    sizes = {"labelFontSize": 17, "titleFontSize": 17}
-    config = {"axis": sizes, "legend": {**sizes, "labelLimit": 300}, "text": {"fontSize": text}}
+    sizes = {"labelFontSize": text, "titleFontSize": text, "labelLimit": 16 * text}
+    config = {"axis": sizes, "legend": sizes, "text": {"fontSize": text}}
     return {
         **_with_legends(spec, text),
-        "height": max(spec["height"], min(round(1.8 * spec["height"]), tallest)),
+        "height": max(round(spec["height"] * text / USUAL), height),
         "config": {**spec.get("config", {}), **config},
     }
 

@@ -126,7 +126,7 @@ def grid(words, dark):
     x = alt.X(**_place("key", "Key of", words))
     y = alt.Y(**_place("query", "Query of", words, angle=0))
     names = (stored.NEW, stored.AGAIN, stored.DONE, stored.UNSEEN, stored.EMPTY)
-    return _cells(x, y, _only(STATES, names), HIGH, 3)
+    return _cells(x, y, _only(STATES, names), HIGH, 2)
 
 
 def edited(words, layers, dark):
@@ -151,9 +151,10 @@ def differences(ends, words, dark):
     names = alt.Scale(domain=[roofline.PREFILL, roofline.DECODE], range=["circle", "square"])
     band = on("bands").encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
     shade = band.mark_rect(color=INK[dark], opacity=0.08, aria=False)
-    said = band.mark_text(
-        color=INK[dark], align="left", baseline="bottom", dx=5, dy=-3, aria=False
-    ).encode(x=alt.value(0), y=alt.Y("low:Q"), text="label:N")
+    place = {"align": "left", "baseline": "bottom", "dx": 5, "dy": -3, "aria": False}
+    words_at = {"x": alt.value(0), "y": alt.Y("low:Q"), "text": "label:N"}
+    halo = band.mark_text(stroke=PAPER[dark], strokeWidth=5, **place).encode(**words_at)
+    said = band.mark_text(color=INK[dark], **place).encode(**words_at)
     return (
         shade
         + stems.encode(y=y, y2=alt.Y2("low:Q"))
@@ -162,6 +163,7 @@ def differences(ends, words, dark):
             shape=alt.Shape("phase:N", title=None, scale=names).legend(orient="bottom"),
             tooltip=HOVER,
         )
+        + halo
         + said
     ).properties(height=300)
 

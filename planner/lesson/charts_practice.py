@@ -10,7 +10,7 @@ from planner.charts.style import DASHED, HEIGHT, INK, MUTED
 def fitted(most, dark):
     """What one device holds, a bar of parts, and where its memory ends. Data: rows, limit."""
     x = alt.X("start:Q", title="Memory (GB)").scale(domain=[0, most], nice=False)
-    bars = on("rows").mark_rect(clip=True).encode(y=alt.value(40), y2=alt.value(90))
+    bars = on("rows").mark_rect(clip=True).encode(y=alt.value(30), y2=alt.value(80))
     limit = on("limit").encode(x=alt.X("at:Q"))
     rule = limit.mark_rule(color=INK[dark], strokeWidth=2, aria=False)
     words = limit.mark_text(
@@ -25,7 +25,7 @@ def fitted(most, dark):
         )
         + rule
         + words.encode(y=alt.value(8), text="label:N")
-    ).properties(height=160)
+    ).properties(height=240)
 
 
 def curve(title, ends, longest, dark):
@@ -44,7 +44,9 @@ def curve(title, ends, longest, dark):
     y = y.scale(type=kind, domain=list(ends), nice=False).axis(tickCount=6, format="~s")
     line = on("rows").mark_line(color=INK[dark], strokeWidth=2, clip=True, aria=False)
     free = on("free").mark_line(color=MUTED[dark], strokeDash=DASHED, clip=True, aria=False)
-    measured = on("dots").mark_point(size=90, strokeWidth=2, color=MUTED[dark], opacity=1)
+    measured = on("dots").mark_point(
+        size=90, strokeWidth=2, color=MUTED[dark], opacity=1, aria=False
+    )
     return (
         free.encode(x=x, y=y)
         + line.encode(x=x, y=y)

@@ -6,6 +6,7 @@ names the stop that it belongs to by its number, from 1.
 
 from dataclasses import dataclass
 from functools import cache
+from urllib.parse import parse_qsl, urlencode
 
 from planner import files
 from planner.inputs import scenario
@@ -13,12 +14,15 @@ from planner.inputs.question import SAY_LENGTH, Question, plain
 from planner.lesson import plan_questions, states, views, words
 
 PLAN = "plan"
+OWN = {
+    "check": "seed"
+}  # what the stops of a page leave to whoever comes there: numbers of one's own
 FIELDS = {"page": str, "state": str, "ask": list, "say": str, "tell": str, "minutes": int}
 
 
 @dataclass(frozen=True)
 class Stop:
-    """One stop. `query` is the page's whole state as its own link writes it."""
+    """One stop. `query` is the page's state as its own link writes it, but for what is OWN."""
 
     number: int
     page: str
@@ -82,4 +86,7 @@ def _opened(page, state):
         return scenario.encode(found), plan_questions.ASKABLE, notices
     values, notices = states.decode(page, state)
     figures = views.of(page, values).figures
-    return states.encode(page, values), [each.id for each in figures if each.askable], notices
+    query = urlencode(
+        [part for part in parse_qsl(states.encode(page, values)) if part[0] != OWN.get(page)]
+    )
+    return query, [each.id for each in figures if each.askable], notices

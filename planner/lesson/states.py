@@ -4,6 +4,7 @@ A name, once used in a link, keeps its meaning; a parameter added later takes as
 older links meant by its absence.
 """
 
+import random
 from collections.abc import Mapping, Sequence
 
 from planner.inputs import presets
@@ -105,7 +106,7 @@ PAGES: dict[str, dict[str, tuple[Number | Choice | Named, float | str]]] = {
             ),
             "48",
         ),
-        "leak": (_whole("Leaked", "% of requests", 0, 50), 0),
+        "leak": (_whole("Leaked requests", "%", 0, 50), 0),
         "seed": (SEED, 0),
     },
     "speed": {
@@ -158,6 +159,11 @@ PAGES: dict[str, dict[str, tuple[Number | Choice | Named, float | str]]] = {
 def start(page: str) -> dict[str, float | str]:
     """What a page shows where its link says nothing."""
     return {name: first for name, (_, first) in PAGES[page].items()}
+
+
+def own_seed() -> int:
+    """A seed for numbers that nobody else is given."""
+    return random.SystemRandom().randint(1, int(SEED.maximum))
 
 
 def encode(page: str, values: Mapping[str, float | str]) -> str:

@@ -87,8 +87,8 @@ def _managing_says(run, whole, tick):
         f"{describe.significant(whole.loc[way].waste_percent)} % with {way}" for way in WAYS
     )
     said = (
-        f"At tick {tick} requests run: {running} allocation. Over the whole run, of the room that "
-        f"was held, {waste} allocation was empty."
+        f"Requests that run at tick {tick}: {running} allocation. Over the whole run, of the room "
+        f"that was held, {waste} allocation was empty."
     )
     reused = whole.loc[allocation.PAGED].reused_tokens
     if reused:

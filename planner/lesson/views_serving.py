@@ -256,7 +256,9 @@ def _cost_about(values):
 
 def _cost_says(values, now):
     load = describe.data(now.load_bytes)
-    said = f"{describe.requests(values['concurrency'])} of {values['context']:,} tokens hold {load}"
+    count = values["concurrency"]
+    hold = "holds" if count == 1 else "hold"
+    said = f"{describe.requests(count)} of {values['context']:,} tokens {hold} {load}"
     if not equations.is_lesson_s(values):
         return f"{said}."
     weights = plan(Scenario(levers.BASE)).weights_bytes

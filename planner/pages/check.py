@@ -3,13 +3,11 @@
 Each question has two tries and a hint. What was answered stays in the reader's browser.
 """
 
-import random
-
 import streamlit as st
 
 from planner.lesson import questions, states, words
 from planner.lesson.questions import RIGHT, SLIP, NumberQuestion
-from planner.pages import keep, learn, screen
+from planner.pages import keep, learn, predict, screen
 
 COUNT = 12  # questions where no topic is chosen
 KEPT = 200  # questions whose answers a browser keeps
@@ -23,11 +21,7 @@ def own_numbers(query, values):
     latest = str(questions.EDITION)
     if "seed" in query or (query and values["edition"] != latest):
         return values
-    return {**values, "edition": latest, "seed": _seed()}
-
-
-def _seed():
-    return random.SystemRandom().randint(1, int(states.SEED.maximum))
+    return {**values, "edition": latest, "seed": states.own_seed()}
 
 
 def answers() -> dict[str, list]:
@@ -136,6 +130,7 @@ def result(found, standings, values):
 
 keep.kept("answers", {})
 visit = learn.opened("check", own_numbers)
+predict.ask(visit.page, (), visit.query)
 learn.moved(visit, "topic", "show", apart=("seed", "number", "edition"))
 values = visit.values
 seed, topic = values["seed"], values["topic"]
@@ -144,7 +139,7 @@ if topic == "all":
 else:
     found = questions.check(seed, topic)
 if st.button("New numbers", key="anew"):
-    learn.change("check", seed=_seed(), edition=str(questions.EDITION), number=1)
+    learn.change("check", seed=states.own_seed(), edition=str(questions.EDITION), number=1)
     st.rerun()
 standings = [questions.standing(q, answers().get(name_of(q, seed), [])) for q in found]
 done = [each for each in standings if each.done]
@@ -170,9 +165,10 @@ else:
             page = question.page
             st.subheader(words.pages()[page].title, anchor=False)
         asked(number, question, seed)
-if len(done) == len(found):
+if len(done) < len(found):
+    st.caption("Key takeaways and misconceptions come with the last answer.")
+else:
     result(found, standings, values)
-if not screen.presenting():
     with st.expander("Key takeaways"):
         for each in words.takeaways().values():
             st.markdown(f"- {each.text}")

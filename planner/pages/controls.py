@@ -346,14 +346,17 @@ def show_notices(notices: tuple[Notice, ...]):
             st.text("\n".join(lines))
 
 
-def examples(named=presets.examples):
-    """Named scenarios, each an ordinary link within this tab, and the way back to the start."""
+def examples(named=presets.examples, told: bool = True):
+    """Named scenarios, each an ordinary link within this tab, and the way back to the start.
+
+    told: whether their sentences may be seen, which hold results.
+    """
     view = urlencode(screen.parameters())
     rows = [(f"?{each.query}&{view}", each.title, each.sentence) for each in named()]
     rows.append((f"?{view}", "Reset", "Back to the start."))
     links = " · ".join(
         f'<a href="{escape(href.rstrip("&"))}" target="_self" style="color: inherit" '
-        f'title="{escape(sentence)}">{escape(title)}</a>'
+        f'title="{escape(sentence) if told else ""}">{escape(title)}</a>'
         for href, title, sentence in rows
     )
     st.html(f"<small>Examples: {links}</small>")

@@ -4,7 +4,7 @@ A page's state lives in the session. Its address is read when the page is come t
 every change, at one place, here.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
 import streamlit as st
@@ -60,9 +60,7 @@ def opened(page: str, first=lambda query, values: values) -> Visit:
     entry = words.pages()[page]
     st.title(entry.title, anchor=False)
     if not screen.presenting():
-        st.html(terms(entry.lead))
-        if visit.view.about:
-            st.html(f"<small>{terms(visit.view.about)}</small>")
+        st.html(prose(entry.lead))
     controls.show_notices(visit.notices)
     return visit
 
@@ -142,12 +140,14 @@ def shown(visit: Visit) -> predict.Asked:
 def figures(visit: Visit) -> predict.Asked:
     """The page's question, if it has one, its figures, and what the state comes to."""
     asked = predict.ask(visit.page, visit.view.figures, visit.query)
+    asked = replace(asked, crowded=bool(visit.view.scenes))
     asked.metrics()
     says = visit.view.says if not asked.hidden else ""
     if not screen.presenting():
-        st.html(terms(f"{words.pages()[visit.page].see} {says}".strip()))
+        about = f"<p class='prose about'>{terms(visit.view.about)}</p>" * bool(visit.view.about)
+        st.html(prose(f"{words.pages()[visit.page].see} {says}".strip()) + about)
     elif says:
-        st.html(f"<p>{escape(says)}</p>")
+        st.html(prose(says))
     return asked
 
 
@@ -214,15 +214,13 @@ def closed(visit: Visit, asked: predict.Asked | None = None, early: bool = False
     """
     believed, kept, used = words.of_page(visit.page)
     answered = not (early or (asked and asked.hidden))
-    if answered:
-        kept = "".join(f"<p><b>{terms(each.text)}</b></p>" for each in kept)
-        if kept:
-            st.html(f"<div class=takeaways>{kept}</div>")
+    if answered and kept:
+        st.html("".join(f"<p class=prose><b>{terms(each.text)}</b></p>" for each in kept))
     if not screen.presenting():
         if believed and answered:
             with st.expander("Common misconceptions"):
                 for each in believed:
-                    st.html(f"<p><q>{escape(each.claim)}</q> {terms(each.truth)}</p>")
+                    st.html(f"<p class=prose><q>{escape(each.claim)}</q> {terms(each.truth)}</p>")
         if used:
             with st.expander("Glossary"):
                 glossary(used)
@@ -296,4 +294,9 @@ def terms(text):
         f'<abbr title="{escape(meaning)}">{escape(piece)}</abbr>' if meaning else escape(piece)
         for piece, meaning in words.explained(text)
     )
-    return f'<span style="max-width: 50rem; display: inline-block">{"".join(pieces)}</span>'
+    return "".join(pieces)
+
+
+def prose(text):
+    """A text as HTML in lines of a length that can be read."""
+    return f"<p class=prose>{terms(text)}</p>"

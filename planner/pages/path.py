@@ -30,7 +30,11 @@ def go(number: int, room: str = ""):
     if to.page == PLAN:
         state.scenario, state.notices = scenario.decode(to.query)
     else:
-        state[f"learn-{to.page}"], _ = states.decode(to.page, to.query)
+        values, _ = states.decode(to.page, to.query)
+        if own := path.OWN.get(to.page):
+            before = state.get(f"learn-{to.page}", {})
+            values[own] = before.get(own) or states.own_seed()
+        state[f"learn-{to.page}"] = values
         state[f"notices-{to.page}"] = ()
     state[f"question-{to.page}"] = replace(to.question, room=room)
     if here == to.page:

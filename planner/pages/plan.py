@@ -47,7 +47,7 @@ with st.sidebar:
     if not predict.asked_on("plan").open:  # a comparison would tell what is asked
         pinned.button()
     screen.switch(turning=bool(path.stop("plan")))
-    controls.examples()
+    controls.examples(told=not predict.asked_on("plan").open)
 
 own = plan(scenario)
 served = serve(own)

@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from planner.charts.picture import Picture, marked
-from planner.charts.style import TALL
 from planner.inputs import question
 from planner.inputs.question import Figure, Question
 from planner.inputs.scenario import encode
@@ -21,9 +20,9 @@ from planner.pages import classroom, screen
 from planner.serving import Served
 
 HIDDEN = "?"
-TEXT = {False: 17, True: 14}  # size of words on a chart for a room, by whether it is of a plan
+TEXT = {False: 20, True: 17}  # size of words on a chart for a room, by whether it is of a plan
 METRIC_WIDTH = {False: 165, True: 340}  # by presenting; two fit beside each other on a phone
-TALLEST = 440  # of a chart in a room
+SHARES = {False: 0.42, True: 0.3}  # of a room's screen for a chart, by whether there is more
 WAITING = "Shown with the answer."
 
 
@@ -63,13 +62,18 @@ def waiting(place=st):
 
 @dataclass(frozen=True)
 class Asked:
-    """A page under its question. `query` is the page's own state as a link writes it."""
+    """A page under its question.
+
+    query: the page's own state as a link writes it. own: the plan of the Plan page. crowded:
+    whether there is more on the page than figures and charts.
+    """
 
     page: str
     question: Question
     known: tuple[Figure, ...]
     query: str
     own: Served | None = None
+    crowded: bool = False
 
     @property
     def hidden(self):
@@ -121,8 +125,8 @@ class Asked:
             ]
         if not self.allows(gives):
             return None
-        tallest = TALL if self.own else TALLEST
-        spec = screen.sized(picture.specification(dark), TEXT[bool(self.own)], tallest)
+        share = SHARES[bool(self.own) or self.crowded]
+        spec = screen.sized(picture.specification(dark), TEXT[bool(self.own)], share)
         rows = [{"at": each.at, "label": each.label} for each in marks]
         return marked(spec, rows, picture.channel, dark) if rows else spec
 

@@ -6,13 +6,13 @@ from urllib.parse import urlsplit, urlunsplit
 import streamlit as st
 
 from planner.charts.picture import enlarged
-from planner.charts.style import PAPER, TALL
+from planner.charts.style import PAPER
 from planner.pages.components import component
 
 _keys = component("keys")
+LINES = 1080  # of the screen that a presenter's view is made for, until the browser says how many
 # Streamlit sizes everything by the root's font size, so one number makes a page larger: 24 px of
 # 1,080 lines, and as much of other screens; not on the phones that open what a presenter has sent.
-# Charts have a size of their own, so on larger screens they are magnified.
 PRESENT = """<style>
 @media (min-width: 641px) {
   :root { font-size: clamp(20px, 2.223vh, 48px) !important }
@@ -29,21 +29,20 @@ PRESENT_LESSON = """<style>
   [data-testid=stHeader] { display: none }
   [data-testid=stMainBlockContainer] { padding: 0.6rem 1.5rem !important }
   [data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] { gap: 0.5rem }
-  h1 { font-size: 1.5rem !important; padding: 0 0 0.4rem !important; line-height: 1.2 !important }
+  h1 { font-size: 1.5rem !important; padding: 0.2rem 0 0.6rem !important }
   [data-testid=stMetric] [data-testid=stTooltipIcon] { display: none }
   [data-testid=stMetric] label p { font-size: 1rem !important }
   .st-key-question [data-testid=stText] { font-size: 1.25rem }
-}
-@media (min-width: 641px) and (min-height: 1400px) {
-  [class*=st-key-chart-] [data-testid=stVegaLiteChart] { zoom: 1.4 }
-}
-@media (min-width: 641px) and (min-height: 2000px) {
-  [class*=st-key-chart-] [data-testid=stVegaLiteChart] { zoom: 2 }
+  .st-key-figures > [data-testid=stElementContainer] { min-width: 14rem }
+  .st-key-controls .stHorizontalBlock > [data-testid=stLayoutWrapper]:not(:has(.stPopover)),
+  .st-key-controls .stHorizontalBlock > .stElementContainer:has(.stSelectbox) { min-width: 15rem }
 }
 </style>"""
-# Streamlit's captions are too faint for small type (contrast 3.7 where 4.5 is asked).
+# Streamlit's captions are too faint for small type (contrast 3.7 where 4.5 is asked), and so is
+# white on the blue of a dark page.
 LOOK = """<style>
 [data-testid=stCaptionContainer] { opacity: 0.85 !important }
+[data-testid=stBaseButton-primary] p { color: PAPER }
 [data-testid=stElementContainer]:has(> .stHtml > .on-paper) { display: none }
 @media (max-width: 640px) { [data-testid=stHorizontalBlock] { row-gap: 1rem } }
 @media print {
@@ -76,6 +75,8 @@ LOOK = """<style>
 .ends { display: flex; justify-content: space-between; font-size: 0.85rem; margin: 0 }
 .shares { width: 100%; max-width: 40rem } .shares th { text-align: left; font-weight: 400 }
 .shares td { width: 80% } .shares i { display: inline-block; height: 1.2em; background: #0072B2 }
+.prose { max-width: 50rem } .prose:last-child { margin-bottom: 0 }
+.about { font-size: 0.875rem; opacity: 0.85 }
 .few { border-collapse: collapse; font-variant-numeric: tabular-nums; max-width: 60rem }
 .few th, .few td { padding: 0.2rem 1rem 0.2rem 0; text-align: left; vertical-align: top }
 .few th { font-weight: 600; border-bottom: 1px solid #8A8F98 }
@@ -85,7 +86,10 @@ LOOK = """<style>
 # On a phone what is moved and what moves by it must be seen at once: controls are tight (PHONE),
 # and they stay in view under the head while the pictures pass (HELD).
 PHONE = """<style>
+@media print { :root { font-size: 13px !important } }
 @media (max-width: 640px) {
+  [data-testid=stMainBlockContainer] { padding-top: 4rem }
+  h1 { font-size: 1.6rem !important; padding: 0 0 0.5rem !important }
   .st-key-controls [data-testid=stHorizontalBlock] { gap: 0.5rem 1rem }
   .st-key-controls .stRadio { display: flex; flex-wrap: wrap; align-items: center; gap: 0 1rem }
   .st-key-controls .stRadio > label { margin: 0 }
@@ -151,9 +155,15 @@ def dress(query: str, lesson: bool = False, held: bool = False):
     st.html(f'{look}<p class="on-paper">{escape(address())}?{escape(query)}</p>')
 
 
-def sized(spec: dict, text: int, tallest: int = TALL) -> dict:
-    """A chart's specification, in larger type for a room. text: the size of words on it."""
-    return enlarged(spec, text, tallest) if presenting() else spec
+def sized(spec: dict, text: int, share: float = 0.3) -> dict:
+    """A chart's specification, in larger type for a room.
+
+    text: the size of words on it on a screen of LINES. share: of the screen's height that it takes.
+    """
+    if not presenting():
+        return spec
+    scale = max(lines() / LINES, 0.8)
+    return enlarged(spec, round(text * scale), round(share * lines()))
 
 
 def switch(turning: bool = False):
@@ -164,5 +174,15 @@ def switch(turning: bool = False):
 
     st.session_state["present-switch"] = presenting()
     st.toggle("Presenter view", key="present-switch", on_change=switched)
-    if turning:
-        _keys(key="keys", data={})
+    if turning or presenting():
+        known = lines() if presenting() else None
+        _keys(key="keys", data={"lines": known, "turning": turning}, on_lines_change=_measured)
+
+
+def lines() -> int:
+    """How many lines the screen has, as far as it has said."""
+    return st.session_state.get("lines", LINES)
+
+
+def _measured():
+    st.session_state["lines"] = int(min(max(st.session_state["keys"].lines, 400), 5000))

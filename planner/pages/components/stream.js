@@ -1,6 +1,8 @@
-// Shows the same text in every lane, each word when its lane's speed has it ready.
+// Shows the same text in every lane, each word when its lane's speed has it ready; slower, if asked,
+// where two lanes are too fast to be told apart.
 
 const SECONDS = 8
+const SLOWER = 10
 const states = new WeakMap()
 
 export default function ({ data, parentElement }) {
@@ -21,16 +23,17 @@ export default function ({ data, parentElement }) {
   button.onclick = () => {
     const run = (state.run += 1)
     const start = performance.now()
+    const pace = parentElement.querySelector("input").checked ? 1 / SLOWER : 1
     button.textContent = "Start again"
     const frame = (now) => {
       if (run !== state.run || !place.isConnected) return
       const seconds = Math.min((now - start) / 1000, SECONDS)
       lanes.forEach(({ words_per_s }, at) => {
-        const count = Math.floor(seconds * words_per_s)
+        const count = Math.floor(seconds * words_per_s * pace)
         const [text, counter] = place.children[at].querySelectorAll("p")
         if (Number(counter.dataset.count) === count) return
         counter.dataset.count = count
-        counter.textContent = `${count} words in ${seconds.toFixed(1)} s`
+        counter.textContent = `${count} words in ${(seconds * pace).toFixed(1)} s`
         // The lane shows the end of the text; what has scrolled away need not be there.
         const first = Math.max(0, count - 2 * words.length)
         let shown = ""
