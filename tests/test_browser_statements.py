@@ -1,0 +1,42 @@
+"""Every statement of the lesson can be read on a page, in a state that a link opens."""
+
+import csv
+from collections import defaultdict
+
+import pytest
+
+from tests.browser import ROOT, idle
+
+pytestmark = pytest.mark.browser
+
+DRAWN = ".st-key-tools button"
+SHUT = "[data-testid=stMain] details:not([open]) > summary"
+
+
+def read():
+    """What each state of a page has to show: (page, query) -> statements with their text."""
+    found = defaultdict(list)
+    with (ROOT / "tests/lesson_statements.csv").open(encoding="utf-8", newline="") as lines:
+        for row in csv.DictReader(lines):
+            text = (int(row["number"]), row["statement"], row["shows"])
+            found[row["page"], row["query"]].append(text)
+    return found
+
+
+STATEMENTS = read()
+
+
+def test_no_statement_is_left_out():
+    numbers = {number for each in STATEMENTS.values() for number, _, _ in each}
+    assert numbers == set(range(1, 94))
+
+
+@pytest.mark.parametrize(("page", "query"), STATEMENTS, ids="?".join)
+def test_a_page_shows_its_statements(browse, page, query):
+    own = browse(f"{page}?{query}", DRAWN)
+    while (shut := own.locator(SHUT)).count():
+        shut.first.click()
+        idle(own, DRAWN)
+    text = " ".join(own.locator("[data-testid=stMain]").inner_text().split())
+    missing = [each for each in STATEMENTS[page, query] if each[2] not in text]
+    assert missing == []
