@@ -59,6 +59,7 @@ def lines(text: str) -> list[Line]:
     found = [
         Line(number, part)
         for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1)
+        if line
         for part in _messages(line)
     ]
     return _unwrapped(found)
@@ -87,8 +88,10 @@ def _unwrapped(found):
     """
     width = max((len(line.text) for line in found), default=0)
     pairs = list(zip(found, found[1:], strict=False))
-    cut = [_is_cut(first.text, then.text, width) for first, then in pairs]
-    full = [each and len(line.text) >= width - 1 for (line, _), each in zip(pairs, cut, strict=True)]
+    cut = [_is_cut(line, then, width) for line, then in pairs]
+    full = [
+        each and len(line.text) >= width - 1 for (line, _), each in zip(pairs, cut, strict=True)
+    ]
     terminal = 3 * sum(full) >= 2 * sum(cut)
     cut = full if terminal else cut
     alone = sum(cut) == 1 and not SEAM.search(_seam(pairs[cut.index(True)]))
@@ -108,10 +111,10 @@ def _unwrapped(found):
 
 def _is_cut(line, then, width):
     """Whether `then` goes on with `line`: it is no new entry, and its first word did not fit."""
-    if not line.strip() or not then.strip() or ENTRY.match(then):
+    length, words = len(line.text), then.text.split(maxsplit=1)
+    if not words or length + 1 + len(words[0]) <= width and length < width:
         return False
-    word = then.split(maxsplit=1)[0]
-    return len(line) == width or len(line) + 1 + len(word) > width
+    return then.number - line.number == 1 and bool(line.text.strip()) and not ENTRY.match(then.text)
 
 
 def _seam(pair):

@@ -1,0 +1,133 @@
+"""The arguments an engine was started with, where a log prints them: names and values.
+
+Engines print them as a dictionary (`non-default args: {…}`), as an object's text (`Namespace(…)`,
+`ServerArgs(…)`), as a list of settings (`with config: model='…', …`) and as the command that
+somebody typed. Only the outermost names count: what is in a nested bracket belongs to a draft
+model, a compiler or a tokenizer, and gets its owner's name in front.
+"""
+
+import re
+from itertools import islice
+from typing import NamedTuple
+
+MOST_READ = 20_000  # characters of one list of arguments
+MOST_LISTS = 200
+DEEPEST = 4
+# Where a list of arguments begins: whose it is, its kind, and the text before it.
+OPENINGS = (
+    ("vllm", "config", re.compile(r"with config: (?=\w+=)")),
+    ("vllm", "arguments", re.compile(r"non-default args: (?=\{)")),
+    ("vllm", "arguments", re.compile(r"\b(?=(?:Namespace|(?:Async)?EngineArgs)\(\w)")),
+    ("sglang", "arguments", re.compile(r"\b(?=ServerArgs\(\w)")),
+    ("tensorrt-llm", "arguments", re.compile(r"\b(?=(?:Torch|Trt)?LlmArgs\(\w)")),
+)
+COMMANDS = {
+    "vllm": r"vllm serve|vllm\.entrypoints\.openai\.api_server",
+    "sglang": r"sglang\.launch_server|sglang serve",
+    "tensorrt-llm": r"trtllm-serve(?: serve)?",
+    "llama.cpp": r"llama-(?:server|cli|bench)|ollama(?:\.exe)? runner",
+}
+OPEN, CLOSE = "([{", ")]}"
+
+
+class Argument(NamedTuple):
+    """One argument: whose, its kind (config, arguments, command), name, value as text, and place.
+
+    A nested name has its owner in front: speculative_config.method. Dashes are underscores.
+    """
+
+    engine: str
+    kind: str
+    name: str
+    value: str
+    place: int
+
+
+def arguments(text: str) -> list[Argument]:
+    """Every argument that a cleaned log states, in the order of the text. Never raises."""
+    found = []
+    for engine, kind, pattern in OPENINGS:
+        for match in islice(pattern.finditer(text), MOST_LISTS):
+            end = text.find("\n", match.end())
+            end = min(end if end >= 0 else len(text), match.end() + MOST_READ)
+            listed = _listed(text, match.end(), end)
+            found += [Argument(engine, kind, *each) for each in listed]
+    for engine, pattern in COMMANDS.items():
+        for match in islice(re.finditer(rf"\b(?:{pattern})\b", text), MOST_LISTS):
+            typed = _typed(text, match.end(), model_first=engine != "llama.cpp")
+            found += [Argument(engine, "command", *each) for each in typed]
+    return sorted(found, key=lambda each: each.place)
+
+
+def _listed(text, start, end):
+    """Names, values and places of a list with or without brackets around it."""
+    opened = re.match(r"\w{0,40}[({]", text[start:end])
+    first = start + opened.end() if opened else start
+    entries = list(_entries(text, first, end))
+    closed = (
+        not opened or text[first + sum(len(each) + 1 for _, each in entries) - 1 :][:1] in CLOSE
+    )
+    # The last figure of a list that is cut off may be cut off itself.
+    for place, entry in entries if closed else entries[:-1]:
+        yield from _entry(entry, place)
+
+
+def _entry(entry, place, owner="", depth=0):
+    """One `name=value` or `'name': value`, and what is nested in its value."""
+    match = re.match(r"\s{0,40}['\"]?([A-Za-z][\w-]{0,80})['\"]?\s{0,8}[=:]\s{0,8}", entry)
+    if not match:
+        return
+    name = owner + match[1].replace("-", "_")
+    value = entry[match.end() :]
+    nested = re.match(r"(?:[A-Za-z]\w{0,60})?[({]", value)
+    if not nested:
+        yield name, value.strip().strip("'\""), place + match.start(1)
+    elif depth < DEEPEST:
+        for at, each in _entries(value, nested.end(), len(value)):
+            yield from _entry(each, place + match.end() + at, f"{name}.", depth + 1)
+
+
+def _entries(text, start, end):
+    """Parts between commas outside brackets and quotes, up to the bracket that closes the list."""
+    depth, quote, first = 0, "", start
+    for at in range(start, end):
+        letter = text[at]
+        if quote:
+            quote = "" if letter == quote and text[at - 1] != "\\" else quote
+        elif letter in "'\"":
+            quote = letter
+        elif letter in OPEN:
+            depth += 1
+        elif letter in CLOSE:
+            depth -= 1
+            if depth < 0:
+                yield first, text[first:at]
+                return
+        elif letter == "," and not depth:
+            yield first, text[first:at]
+            first = at + 1
+    yield first, text[first:end]
+
+
+def _typed(text, start, model_first):
+    """Names, values and places of a typed command, over all lines that a backslash joins."""
+    end = start
+    while end < len(text) and end - start < MOST_READ:
+        stop = text.find("\n", end)
+        stop = len(text) if stop < 0 else stop
+        line, end = text[end:stop], stop + 1
+        if not line.rstrip().endswith(("\\", "^", "`")):
+            break
+    words = list(
+        re.finditer(r"'[^'\n]*'|\"[^\"\n]*\"|[^\s'\"]+", text[start : min(end, start + MOST_READ)])
+    )
+    values = [each[0].strip("'\"") for each in words]
+    if model_first and values and re.match(r"[A-Za-z./~]\S*[/\d]", values[0]):
+        yield "model", values[0], start + words[0].start()
+    for word, value, following in zip(words, values, [*values[1:], ""], strict=True):
+        if not re.match(r"--?[A-Za-z]", value):
+            continue
+        name, equals, given = value.lstrip("-").partition("=")
+        alone = not following or following == "\\" or re.match(r"--?[A-Za-z]", following)
+        given = given if equals else "True" if alone else following
+        yield from _entry(f"{name}: {given}", start + word.start())
