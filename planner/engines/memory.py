@@ -45,7 +45,7 @@ class Engine:
     `formulas.activation_bytes`. batched_tokens: most tokens in one step (inf: a whole prompt).
     logit_rows: rows of logits at the peak. block_tokens: tokens in a block. pad_tokens: a context
     is padded to a multiple of it. paging: a key of `PAGINGS`. printed_tokens: a key of `PRINTED`.
-    group_slack, steps_in_flight: see `grouped`. pool_taken: “all” where the pool takes all that is
+    group_slack, steps_in_flight, state_slots: see `grouped`. pool_taken: “all” where the pool takes all that is
     left at start, as vLLM does, so that its size says nothing about need; else “as needed”. flags:
     the version whose start command is known here.
     """
@@ -71,6 +71,7 @@ class Engine:
     printed_tokens: str = "capacity"
     group_slack: float = 1.0
     steps_in_flight: int = 1
+    state_slots: int = 1
     pool_taken: str = "as needed"
     flags: str = ""
     figures: Mapping[str, Figure] = field(default_factory=dict, compare=False, hash=False)
@@ -88,7 +89,13 @@ class Engine:
                 raise ValueError(f"{self.id}: {name}: “{getattr(self, name)}” is not known")
         if not 0 < self.fraction <= 1:
             raise ValueError(f"{self.id}: fraction: {self.fraction} is not above 0 and at most 1")
-        for name in ("block_tokens", "pad_tokens", "batched_tokens", "steps_in_flight"):
+        for name in (
+            "block_tokens",
+            "pad_tokens",
+            "batched_tokens",
+            "steps_in_flight",
+            "state_slots",
+        ):
             if getattr(self, name) < 1:
                 raise ValueError(f"{self.id}: {name}: {getattr(self, name)} is less than 1")
         object.__setattr__(self, "figures", MappingProxyType(dict(self.figures)))
@@ -168,7 +175,8 @@ def grouped(engine, layers, pool, context, batched_tokens):
     its page holds a recurrent state, and kinds that store less put more tokens in a page. A full
     group holds ⌈n / b⌉ blocks of a request, a sliding one no more than `formulas.window_blocks` of
     the tokens of all `steps_in_flight` (2 where a step is scheduled before the last one is over), a
-    recurrent one a single block. A kind whose layers do not divide evenly pads its last group; the
+    recurrent one `state_slots` (2 where prefixes are kept: the running state, and that at the end
+    of what is kept). A kind whose layers do not divide evenly pads its last group; the
     size of a group is that of the smallest kind, or of the largest where that is less than
     `group_slack` times as many. Layers of one kind are one group, which is plain paging.
     Source: https://github.com/vllm-project/vllm/blob/main/vllm/v1/core/kv_cache_utils.py
@@ -185,7 +193,7 @@ def grouped(engine, layers, pool, context, batched_tokens):
         count = -(-each.layers // size)
         groups += count
         if not each.token_bytes:
-            needed = needed + count
+            needed = needed + count * engine.state_slots
             continue
         tokens = page // each.token_bytes
         full = np.ceil(np.asarray(context) / tokens)

@@ -25,7 +25,10 @@ NAMES = {
     "tensorrt-llm": "TensorRT-LLM",
     "llama.cpp": "llama.cpp",
 }
-DIALECTS = {"ollama": "ollama", "ik": "ik_llama.cpp"}  # which speak as llama.cpp does
+DIALECTS = {  # which speak as llama.cpp does: their names, and words that only they print
+    "ollama": ("ollama", re.compile(r'\bollama\b|source=ggml\.go|msg="model weights"')),
+    "ik": ("ik_llama.cpp", re.compile(r"\bmla_attn +=|\battn_max_b +=|c\^KV \(|ik_llama")),
+}
 VLLM = ((26, "vllm-0.26"), (20, "vllm"), (0, "vllm-0.20"))  # since which 0.x, the newest first
 SHOWN = 300  # characters of a line that are kept
 
@@ -50,6 +53,7 @@ class LogReading:
     engine: str = ""
     dialect: str | None = None
     version: str | None = None
+    first_engine: str | None = None
     model: str | None = None
     model_file: str | None = None
     dtype: str | None = None
@@ -142,7 +146,7 @@ class LogReading:
     @property
     def engine_name(self):
         """What the engine calls itself."""
-        return DIALECTS.get(self.dialect) or NAMES.get(self.engine, "")
+        return DIALECTS[self.dialect][0] if self.dialect else NAMES.get(self.engine, "")
 
     @property
     def groups_counted(self):
@@ -212,6 +216,7 @@ def read_log(text: str | bytes) -> LogReading:
     chosen, starts = _chosen_start(rows, places)
     kept = _kept(rows, places, chosen)
     _count_devices(rows, places, kept)
+    _hear_dialect(engine, text, kept)
     _derive(kept)
     names = [name for name in FIGURES if name in kept]
     return LogReading(
@@ -358,3 +363,10 @@ def _count_devices(rows, places, kept):
     numbered = {name: place for name, place in named.items() if re.search(r"\d", name)} or named
     if numbered:
         kept["device_count"] = Hit("device_count", len(numbered), max(numbered.values()))
+
+
+def _hear_dialect(engine, text, kept):
+    for name, (_, words) in DIALECTS.items():
+        heard = words.search(text) if engine == "llama.cpp" else None
+        if heard:
+            kept.setdefault("dialect", Hit("dialect", name, heard.start()))

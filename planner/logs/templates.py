@@ -31,6 +31,7 @@ WORDS = {  # figures that are words, and how far such a word may reach
     "device": r"(?!\w{0,20}Host|CPU)[A-Za-z]\w{0,20}(?:\[[\w.:]{1,40}\])?",
     "device_name": r"[^\n\"]{1,80}?",
     "model_file": r"[^\n\"']{1,300}?",
+    "first_engine": "V0",
     "refused": r"[Nn]ot?",
     "model_line": r"[^\s|][^\n]{0,120}",
     "dtype_line": r"[^\s|][^\n]{0,60}",
@@ -155,6 +156,8 @@ def argument_hit(argument: Argument) -> Hit | None:
     """
     figure = NAMES.get((argument.engine, argument.name))
     said = argument.value.strip()
+    if argument.kind == "config" and (argument.name, said) == ("speculative_config", "None"):
+        return Hit("drafting", "none", argument.place)
     unset = said in ("None", "auto", "null", "") and figure not in ("cache_dtype",)
     unset = unset and not (figure == "quantization" and argument.kind == "config")
     if not figure or unset or said == "None" and figure == "cache_dtype":
