@@ -17,8 +17,8 @@ from planner.inputs.strict import page_of, query_of, read_link
 from planner.lesson import words as lesson
 from planner.logs.clean import decode as decode_log
 from planner.logs.from_log import FromLog, plan_of_reading
-from planner.logs.told import counted, said, table
 from planner.logs.parse import read_log
+from planner.logs.told import counted, said, table, understood
 from planner.models.config import read_config
 from planner.plan import plan
 from planner.reports import commands, plan_report
@@ -84,7 +84,7 @@ def _commands(served):
 
 
 def _log(asked, text, instead):
-    """Plan what a start-up log speaks of. Where something must be asked for, compare what can be."""
+    """Plan what a start-up log speaks of; compare what can be where something must be asked for."""
     given = dict(parse_qsl(query_of(asked.link))) | instead
     given.pop("v", None)
     reading = read_log(text)
@@ -193,7 +193,11 @@ def _log_lines(found: FromLog, reading):
             f"{row['quantity']}: {row['predicted']} predicted, "
             f"{' '.join(filter(None, (row['printed'], 'printed', unit)))}{off}{assumed}"
         )
-    yield counted(reading, found)
+    yield f"\n{counted(reading, found)}"
+    yield from (
+        f"line {each.line}: {each.figure} {each.value}" for each in understood(reading, found)
+    )
+    yield ""
     yield from found.notes
     yield from (f"Assumed: {each.text}." for each in found.assumed)
 

@@ -45,9 +45,9 @@ class Engine:
     `formulas.activation_bytes`. batched_tokens: most tokens in one step (inf: a whole prompt).
     logit_rows: rows of logits at the peak. block_tokens: tokens in a block. pad_tokens: a context
     is padded to a multiple of it. paging: a key of `PAGINGS`. printed_tokens: a key of `PRINTED`.
-    group_slack, steps_in_flight, state_slots: see `grouped`. pool_taken: “all” where the pool takes all that is
-    left at start, as vLLM does, so that its size says nothing about need; else “as needed”. flags:
-    the version whose start command is known here.
+    group_slack, steps_in_flight, state_slots: see `grouped`. pool_taken: “all” where the pool takes
+    all that is left at start, as vLLM does, so that its size says nothing about need; else “as
+    needed”. flags: the version whose start command is known here.
     """
 
     id: str

@@ -7,14 +7,11 @@ value that it might have. A row is marked with those that change it, found by tr
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from planner import describe
 from planner.inputs import presets
 from planner.logs import defaults, identify
 from planner.logs.parse import LogReading
 from planner.logs.predicted import Setup
 from planner.logs.reconcile import Row
-from planner.models.notation import shorten
-from planner.units import GB
 
 MOVES = 1e-3  # by what part a row changes that is said to depend on a figure
 OLLAMA_CONTEXT = 4096  # tokens; https://docs.ollama.com/faq

@@ -8,6 +8,7 @@ has in the pasted text.
 import codecs
 import json
 import re
+from itertools import pairwise
 from typing import NamedTuple
 
 # Some copies lose the escape character and keep the rest, so it need not be there.
@@ -25,7 +26,8 @@ MARKS = (  # byte-order marks, the longer ones first
 MESSAGES = ("log", "message", "msg", "MESSAGE", "textPayload")  # a line's text in JSON logs
 # How an entry of a log begins: a time, a level, a process, an engine, a C++ function, a container.
 ENTRY = re.compile(
-    r"\s{0,4}(?:\[?\d{4}[-/]\d\d[-/]\d\d|\d\d:\d\d:\d\d|\d+\.\d\d\.\d{3}\.\d{3}|time=\d|[A-Z][a-z]{2} [\d ]\d \d\d:|"
+    r"\s{0,4}(?:\[?\d{4}[-/]\d\d[-/]\d\d|\d\d:\d\d:\d\d|\d+\.\d\d\.\d{3}\.\d{3}|time=\d|"
+    r"[A-Z][a-z]{2} [\d ]\d \d\d:|"
     r"(?:INFO|DEBUG|WARN\w*|ERROR|CRITICAL)[ :]|\(\w+ (?:\w+=\d+ )?pid=|\[T\w+-LLM\]|"
     r"(?:llama|llm|load|print|common|sched|ggml|srv|slot|main|build|system)_?\w*(?: +\w+)?: |"
     r"[\w.-]{1,60} +\| |\w{3,60}(?:Error|Exception): |Traceback |# |\| )"
@@ -87,7 +89,7 @@ def _unwrapped(found):
     not begin as an entry does.
     """
     width = max((len(line.text) for line in found), default=0)
-    pairs = list(zip(found, found[1:], strict=False))
+    pairs = list(pairwise(found))
     cut = [_is_cut(line, then, width) for line, then in pairs]
     full = [
         each and len(line.text) >= width - 1 for (line, _), each in zip(pairs, cut, strict=True)
@@ -112,7 +114,7 @@ def _unwrapped(found):
 def _is_cut(line, then, width):
     """Whether `then` goes on with `line`: it is no new entry, and its first word did not fit."""
     length, words = len(line.text), then.text.split(maxsplit=1)
-    if not words or length + 1 + len(words[0]) <= width and length < width:
+    if not words or (length + 1 + len(words[0]) <= width and length < width):
         return False
     return then.number - line.number == 1 and bool(line.text.strip()) and not ENTRY.match(then.text)
 

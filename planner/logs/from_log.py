@@ -6,7 +6,7 @@ says so.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
@@ -122,7 +122,7 @@ def _named(reading, text, given, notes):
         "model": given.get("model") or identify.model(reading, notes),
         "device": given.get("device") or identify.device(reading, text, notes),
     }
-    named = reading.model or reading.model_file
+    named = next(iter(identify.names(reading)), "")
     if given.get("model") and named and identify.model(reading, []) != given["model"]:
         chosen = presets.model(given["model"]).name
         notes.append(f"The log names “{shorten(named, 80)}”; {chosen} was chosen.")
@@ -143,8 +143,8 @@ def _possible(found, asked):
         asked.append("tp" if wrong == "tensor parallel" else wrong)
         what = "on more devices" if wrong == "tensor parallel" else "stored in fewer bits"
         notes.append(
-            f"The log prints a pool of {describe.significant(row.printed)} GiB where nothing would "
-            f"be left as assumed: the weights are probably {what} than the log says."
+            f"The log prints a pool of {describe.significant(row.printed)} GiB where as assumed "
+            f"nothing would be left: the weights are probably {what}."
         )
     return tuple(kept), notes
 
@@ -178,8 +178,13 @@ def _load(reading):
         found["context"] = NUMBERS["context"].nearest(length)
     if reading.concurrency is not None:
         found["concurrency"] = NUMBERS["concurrency"].nearest(int(reading.concurrency))
+    elif reading.tokens and reading.max_model_len and reading.engine != "llama.cpp":
+        fits = reading.tokens // reading.max_model_len
+        found["concurrency"] = NUMBERS["concurrency"].nearest(fits)
     elif reading.sequences and reading.engine == "llama.cpp":
-        found["concurrency"] = NUMBERS["concurrency"].nearest(reading.sequences)
+        # Slots that share their cells hold fewer requests of the full length than there are slots.
+        fits = reading.max_model_len // length if length and reading.max_model_len else slots
+        found["concurrency"] = NUMBERS["concurrency"].nearest(min(fits, slots))
     return found
 
 
@@ -204,8 +209,8 @@ def _layout(reading, model):
         groups = data or tensor if reading.engine == "sglang" else tensor
         tensor, data = max(1, tensor // groups), groups
     experts = reading.expert_parallel
-    if reading.expert_parallel_on == "True" and tensor and model and model.experts:
-        experts = tensor * (data or 1)
+    if reading.expert_parallel_on == "True" and model and model.experts:
+        experts = (tensor or 1) * (data or 1)
     return {"tp": tensor, "pp": reading.pipeline_parallel, "dp": data, "ep": experts}
 
 

@@ -27,15 +27,15 @@ STORED = (  # part of a checkpoint's name: how its weights are stored
 # What engines call the way a checkpoint is quantised, where that says how its weights are stored.
 METHODS = {
     **dict.fromkeys(("none", "false"), ""),
-    **dict.fromkeys(("fp8", "modelopt", "fbgemm_fp8", "ptpc_fp8", "w8a8_fp8", "fp8_per_tensor"), "fp8"),
+    **dict.fromkeys(("fp8", "modelopt", "fbgemm_fp8", "ptpc_fp8", "w8a8_fp8"), "fp8"),
     **dict.fromkeys(("fp8_block_scales", "fp8_per_block", "deepseek_fp8"), "fp8-block"),
     **dict.fromkeys(("modelopt_fp4", "nvfp4", "fp4", "petit_nvfp4"), "nvfp4"),
     **dict.fromkeys(("mxfp4", "gpt_oss_mxfp4", "w4a8_mxfp4_mxfp8"), "mxfp4-experts"),
     **dict.fromkeys(("awq", "awq_marlin", "gptq", "gptq_marlin", "gptq_bitblas"), "int4-g128"),
-    **dict.fromkeys(("auto_round", "autoround", "inc", "moe_wna16", "w4a16_awq", "w4a8_awq"), "int4-g128"),
+    **dict.fromkeys(("auto_round", "autoround", "inc", "moe_wna16", "w4a16_awq"), "int4-g128"),
     **dict.fromkeys(("int8", "experts_int8", "w8a8_int8", "w8a8_sq_per_channel", "w8a16"), "int8"),
     **dict.fromkeys(("bitsandbytes", "bnb"), "nf4"),
-}  # fmt: skip
+}
 GROUPED = ("int4-g128",)  # whose groups an engine does not name
 GGUF = {"f16": "fp16", "bf16": "fp16", "f32": "fp32", "mxfp4": "mxfp4-gguf"}
 SIXTEEN = ("bfloat16", "float16", "half", "bf16", "fp16", "auto")
@@ -68,7 +68,7 @@ def plain(name: str) -> str:
 
 def model(reading: LogReading, notes: list[str]) -> str:
     """The id of the preset that the log names; "" and a note where there is none."""
-    named = [name for name in (reading.model, reading.model_file) if name]
+    named = names(reading)
     if not named:
         notes.append("The log does not name its model.")
         return ""
@@ -76,6 +76,12 @@ def model(reading: LogReading, notes: list[str]) -> str:
     if not found:
         notes.append(f"The model “{shorten(named[0], 80)}” is not in the list.")
     return found
+
+
+def names(reading: LogReading) -> list[str]:
+    """What a log calls its model; a checksum, as ollama's files have for a name, is none."""
+    both = filter(None, (reading.model, reading.model_file))
+    return [name for name in both if "sha256" not in name]
 
 
 class Stored(NamedTuple):
@@ -163,7 +169,7 @@ def cache(reading: LogReading) -> dict[str, Stored]:
 
 def _cached(reading, said):
     if said is None:
-        return Stored("fp16", "16 bits, the engine's default")
+        return Stored("fp16", "16 bits, the engine's default; the log does not say it")
     said = said.lower().removeprefix("torch.")
     found = CACHES.get(said, said)
     if found not in presets.cache_formats():

@@ -1,8 +1,8 @@
 """Reads an engine's start-up log.
 
 A log is text that somebody pasted: any length, any junk around it, colours, several ranks, several
-starts, wrapped by a terminal. `clean` makes lines of it, `templates` finds figures in them, `starts`
-says which of them belong together; here one reading is made of what was found.
+starts, wrapped by a terminal. `clean` makes lines of it, `templates` finds figures in them,
+`starts` says which of them belong together; here one reading is made of what was found.
 """
 
 import re

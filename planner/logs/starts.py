@@ -18,7 +18,8 @@ CONTEXTS = ("constructing llama_context", "n_seq_max ", "new_context_with_model:
 # Who wrote a line, in front of what it says.
 WRITER = re.compile(
     r"\((\w*(?:Worker|EngineCore|Engine|RayTrainWorker)\w*[^)\n]{0,60})\)|"
-    r"\[[\d: -]{10,25}((?: (?:ATTN_)?[A-Z]{2}\d{1,4})+)\]|\[(RANK \d{1,4})\]|\[\d{1,3},(\d{1,4})\]<std"
+    r"\[[\d: -]{10,25}((?: (?:ATTN_)?[A-Z]{2}\d{1,4})+)\]|"
+    r"\[(RANK \d{1,4})\]|\[\d{1,3},(\d{1,4})\]<std"
 )
 RANKS = {  # how the ranks of a layout are numbered in a writer's name
     "tensor_parallel": re.compile(r"\bTP(\d{1,4})|_TP(\d{1,4})|(?:^| )rank=(\d{1,4})"),

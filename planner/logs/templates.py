@@ -33,7 +33,7 @@ WORDS = {  # figures that are words, and how far such a word may reach
     "model_file": r"[^\n\"']{1,300}?",
     "first_engine": "V0",
     "refused": r"[Nn]ot?",
-    "model_line": r"[^\s|][^\n]{0,120}",
+    "model_line": r"[^\s|\"][^\n\"]{0,120}",
     "dtype_line": r"[^\s|][^\n]{0,60}",
     "drafting": r"\w{1,40}",
     "draft_model": r"[^\s'\",]{1,200}",
@@ -160,7 +160,7 @@ def argument_hit(argument: Argument) -> Hit | None:
         return Hit("drafting", "none", argument.place)
     unset = said in ("None", "auto", "null", "") and figure not in ("cache_dtype",)
     unset = unset and not (figure == "quantization" and argument.kind == "config")
-    if not figure or unset or said == "None" and figure == "cache_dtype":
+    if not figure or unset or (said == "None" and figure == "cache_dtype"):
         return None
     if figure in WORDS:
         match = re.match(WORDS[figure], said.removeprefix("torch."))
