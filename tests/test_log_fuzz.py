@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from planner.files import PRESETS
 from planner.logs import clean, from_log, told
+from planner.logs.arguments import arguments
 from planner.logs.parse import FIGURES, TABLE, read_log
-from planner.logs.templates import argument_hit, arguments, hits
+from planner.logs.templates import argument_hit, hits
 from tests.browser import ROOT
 
 PATHS = (*PRESETS.glob("logs/*.log"), *(ROOT / "tests" / "data" / "logs").glob("*.log"))
@@ -95,9 +96,15 @@ def same(first, second):
     }
 
 
+# A terminal wraps what a container has put its words in front of, not the other way round.
+BEFORE_WRAPPING = ("journald", "kubernetes", "pod")
+
+
 @pytest.mark.parametrize("dress", DRESSES)
 @pytest.mark.parametrize("name", LOGS)
 def test_what_stands_around_a_log_changes_nothing(name, dress):
+    if name.endswith(".wrap") and dress in BEFORE_WRAPPING:
+        return
     assert same(read_log(DRESSES[dress](LOGS[name])), read_log(LOGS[name]))
 
 

@@ -51,7 +51,7 @@ def fill(reading: LogReading, link: dict, given: dict, asked: list[str], notes: 
     reading = _step(reading, engine, link["device"], memory, found)
     reading = _layout(reading, link, found)
     _unsaid(reading, presets.engine(engine), found)
-    _drafter(reading, model, found)
+    _drafter(reading, engine, model, found)
     if "concurrency" not in link:
         filled["concurrency"] = 1
         found.append(
@@ -248,9 +248,19 @@ def _unsaid(reading, engine, found):
 DRAFTED = 3  # tokens that a drafter might draft
 
 
-def _drafter(reading, model, found):
-    """No drafter where the settings that vLLM resolved do not say that there is none."""
-    if reading.drafting or reading.engine != "vllm" or not model or not model.fixed_bytes:
+def _drafter(reading, engine, model, found):
+    """How many states vLLM keeps of a request, where the settings that it resolved do not say."""
+    if reading.engine != "vllm" or not model or not model.fixed_bytes:
+        return
+    if reading.prefix_caching is None:
+        kept = defaults.release(reading, engine) >= defaults.KEPT_PREFIXES
+
+        def other(setup):
+            return setup._replace(reading=replace(setup.reading, prefix_caching=f"{not kept}"))
+
+        text = f"prefix caching {'on' if kept else 'off'}, vLLM's default for such a model"
+        found.append(Assumed("prefix caching", text, other))
+    if reading.drafting:
         return
 
     def drafting(setup):

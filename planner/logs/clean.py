@@ -9,6 +9,7 @@ import codecs
 import json
 import re
 from itertools import pairwise
+from os.path import commonprefix
 from typing import NamedTuple
 
 # Some copies lose the escape character and keep the rest, so it need not be there.
@@ -32,6 +33,7 @@ ENTRY = re.compile(
     r"(?:llama|llm|load|print|common|sched|ggml|srv|slot|main|build|system)_?\w*(?: +\w+)?: |"
     r"[\w.-]{1,60} +\| |\w{3,60}(?:Error|Exception): |Traceback |# |\| )"
 )
+MARGIN = re.compile(r"[\s>]{0,40}(?:[\w.-]{1,60} {1,20}\| {0,2})?[\s>]{0,40}")
 NARROWEST, WIDEST = 40, 400  # columns of a terminal that wraps
 SEAM = re.compile(r"[A-Za-z][a-z]|\d[\d.,]|[.,]\d|[\s_/(=:,'\"-]|.\s")  # inside a word or a number
 
@@ -64,7 +66,15 @@ def lines(text: str) -> list[Line]:
         if line
         for part in _messages(line)
     ]
-    return _unwrapped(found)
+    margin = _margin([line.text for line in found if line.text.strip()])
+    return _unwrapped(
+        [Line(line.number, line.text[margin:]) for line in found] if margin else found
+    )
+
+
+def _margin(texts):
+    """How many columns of quoting, indentation or a container's name all lines begin with."""
+    return MARGIN.match(commonprefix(texts)).end() if len(texts) > 1 else 0
 
 
 def _messages(line):

@@ -89,6 +89,7 @@ class LogReading:
     offload_gib: float | None = None
     offloaded_layers: int | None = None
     all_layers: int | None = None
+    cached_layers: int | None = None
     overridden: str | None = None
     total_gib: float | None = None
     free_gib: float | None = None

@@ -44,11 +44,20 @@ def predicted(setup: Setup) -> tuple[Row, ...]:
     weighed = not (setup.reading.offload_gib or setup.reading.overridden) and setup.weights_known
     own = () if weighed else ("weights_gib", "projected_gib")
     own += () if setup.cache_known else ALLOCATED if llama else CACHED
+    if _cut_short(setup, rows):
+        own += ("pool_gib",)
     if not setup.weights_known and setup.reading.weights_gib is None and not llama:
         own += ("pool_gib",)
     return tuple(
         row for row in rows if row.figure not in own or row.how.startswith("the log's own")
     )
+
+
+def _cut_short(setup, rows):
+    """Whether llama.cpp's lines on its cache are of some layers only, as where one is missing."""
+    held = [group for group in setup.scenario.the_model.groups if group.kv_heads]
+    printed = setup.reading.cached_layers
+    return bool(rows) and printed is not None and printed < sum(each.layers for each in held)
 
 
 # Figures that depend on how keys and values are stored.
