@@ -9,7 +9,6 @@ import codecs
 import json
 import re
 from itertools import pairwise
-from os.path import commonprefix
 from typing import NamedTuple
 
 # Some copies lose the escape character and keep the rest, so it need not be there.
@@ -74,7 +73,12 @@ def lines(text: str) -> list[Line]:
 
 def _margin(texts):
     """How many columns of quoting, indentation or a container's name all lines begin with."""
-    return MARGIN.match(commonprefix(texts)).end() if len(texts) > 1 else 0
+    if len(texts) < 2:
+        return 0
+    first, last = min(texts), max(texts)  # what these two share, all share
+    pairs = enumerate(zip(first, last, strict=False))
+    shared = next((at for at, (one, other) in pairs if one != other), len(first))
+    return MARGIN.match(first[:shared]).end()
 
 
 def _messages(line):

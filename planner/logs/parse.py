@@ -6,13 +6,13 @@ starts, wrapped by a terminal. `clean` makes lines of it, `templates` finds figu
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 
 from planner.logs import clean, templates
 from planner.logs.arguments import arguments
+from planner.logs.choose import chosen_start, kept_hits
 from planner.logs.clean import Line
 from planner.logs.starts import Places, devices_of
 from planner.logs.templates import MOST, TABLE, Hit, hits
@@ -214,8 +214,8 @@ def read_log(text: str | bytes) -> LogReading:
         return LogReading(line_count=counted)
     # What any engine says in words of its own counts before what looks like a setting.
     rows = own[engine] + [(settled + 3 + index, *rest) for index, *rest in own["any"]]
-    chosen, starts = _chosen_start(rows, places)
-    kept = _kept(rows, places, chosen)
+    chosen, starts = chosen_start(rows, places)
+    kept = kept_hits(rows, places, chosen)
     _count_devices(rows, places, kept)
     _hear_dialect(engine, text, kept)
     _derive(kept)
@@ -233,91 +233,6 @@ def read_log(text: str | bytes) -> LogReading:
 def _line(found, places, place):
     line, start = found[places.number(place)], max(0, places.column(place) - 100)
     return Line(line.number, line.text[start if start > 100 else 0 :][:SHOWN].strip())
-
-
-# --- which of several -----------------------------------------------------------------------------
-
-POOLS = ("pool_gib", "key_gib", "needed_gib", "tokens", "blocks", "context_gib")
-# What is the same in all starts of a model, and may be said in another one.
-LASTING = ("version", "model", "dtype", "quantization", "device", "device_name", "dialect")
-OWN, BEFORE, OTHER = range(3)  # said at the start that is read, before any, at another one
-
-
-def _chosen_start(rows, places):
-    """The start to read, and how many there are: the last of the first model that has a pool."""
-    models, pooled, all_ = {}, set(), set()
-    for hit in sorted((hit for *_, row in rows for hit in row), key=lambda each: each.place):
-        start = places.start(hit.place)
-        all_.add(start)
-        if hit.name == "model":
-            models.setdefault(start, hit.value)
-        if hit.name in POOLS:
-            pooled.add(start)
-    all_ = all_ - {-1} or all_
-    first = next((models[start] for start in sorted(all_) if start in models), None)
-    same = {start for start in all_ if models.get(start, first) == first}
-    return max(same & pooled or same), len(all_)
-
-
-def _kept(rows, places, chosen):
-    """One hit a figure: of the chosen start, of the rank whose pool is least, by the row's rule."""
-    groups, pools = defaultdict(list), []
-    for rank, take, row in rows:
-        if not row:
-            continue
-        start = places.start(row[0].place)
-        whose = OWN if start == chosen else BEFORE if start < 0 else OTHER
-        row = [hit for hit in row if hit.name in LASTING] if whose == OTHER else row
-        groups[whose, rank, take].append(row)
-        pools += [hit for hit in row if (hit.name, take, whose) == ("pool_gib", "least", OWN)]
-    least = min(pools, key=lambda hit: hit.value, default=None)
-    deciding = places.writer(least.place) if least else ""
-    kept = {}
-    for (_, _, take), found in sorted(groups.items()):
-        for hit in _take(take, [row for row in found if row], places, deciding):
-            kept.setdefault(hit.name, hit)
-    return kept
-
-
-def _take(take, found, places, deciding):
-    """One hit a figure out of all rows of one kind."""
-    if take != "least" and found:
-        writers = [places.writer(row[0].place) for row in found]
-        one = deciding if deciding in writers else "" if "" in writers else writers[0]
-        found = [row for row, writer in zip(found, writers, strict=True) if writer == one]
-    if not found:
-        return []
-    if take == "first":
-        return found[0]
-    if take == "last":
-        return found[-1]
-    if take == "each":
-        return list({hit.name: hit for row in reversed(found) for hit in row}.values())
-    if take == "pools":  # SGLang's pool of windows is a second one, where there is one
-        second = sum(hit.value for hit in found[1]) if len(found) > 1 else 0.0
-        return [*found[0], Hit("second_gib", second, found[-1][0].place)]
-    named = defaultdict(list)
-    for row in found:
-        for hit in row:
-            named[hit.name].append(hit)
-    if take == "least":
-        return [min(each, key=lambda hit: hit.value) for each in named.values()]
-    return [_sum(name, found, take, places) for name in named]
-
-
-def _sum(name, found, take, places):
-    """Over the devices of one context; a device that is printed again counts as printed last."""
-    contexts = defaultdict(dict)
-    for index, row in enumerate(found):
-        hit = next(each for each in row if each.name == name)
-        device = next((each.value for each in row if each.name == "device"), "")
-        context = 0 if take == "devices" else places.context(hit.place)
-        contexts[context][device if take == "devices" else index] = hit
-    sums = [list(each.values()) for each in contexts.values()]
-    if isinstance(sums[0][0].value, str):
-        return sums[0][0]
-    most = max(sums, key=lambda each: sum(hit.value for hit in each))
-    return Hit(name, sum(hit.value for hit in most), most[0].place)
 
 
 def _all_slots(slot, slots, unified):

@@ -88,6 +88,11 @@ def _all(text, words):
         place, count = text.find(words, place + len(words)), count + 1
 
 
+def is_rank(writer: str) -> bool:
+    """Whether a writer is one of several devices' processes."""
+    return bool(re.search(r"Worker|RANK|rank=|(?:TP|PP|DP)\d|^\d+$", writer))
+
+
 def devices_of(writers: Mapping[str, int]) -> list[tuple[str, tuple[int, int]]]:
     """How many devices the numbered ranks among some writers are at least, by kind of layout.
 
