@@ -16,7 +16,7 @@ from planner.files import PRESETS
 from planner.logs import clean, from_log, told
 from planner.logs.arguments import arguments
 from planner.logs.parse import FIGURES, TABLE, read_log
-from planner.logs.templates import argument_hit, hits
+from planner.logs.templates import argument_hits, hits
 from tests.browser import ROOT
 
 PATHS = (*PRESETS.glob("logs/*.log"), *(ROOT / "tests" / "data" / "logs").glob("*.log"))
@@ -47,8 +47,7 @@ def printed(text):
             for hit in row:
                 found.setdefault(hit.name, set()).add(hit.value)
     for argument in arguments(whole):
-        hit = argument_hit(argument)
-        if hit:
+        for _, hit in argument_hits(argument):
             found.setdefault(hit.name, set()).add(hit.value)
     return found
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 MOST_READ = 20_000  # characters of one list of arguments
 MOST_LISTS = 200
+MOST_FLAGS = 500
 DEEPEST = 4
 # Where a list of arguments begins: whose it is, its kind, and the text before it.
 OPENINGS = (
@@ -27,13 +28,18 @@ COMMANDS = {
     "tensorrt-llm": r"trtllm-serve(?: serve)?",
     "llama.cpp": r"llama-(?:server|cli|bench)|ollama(?:\.exe)? runner",
 }
+# A flag beside any command that is known: in a container's settings, or in what somebody tells.
+# One in backticks is the engine's advice; a word in capitals stands for a value.
+FLAG = re.compile(r"(?<![\w`-])--([a-z][\w-]{2,40})(?=[\s=,\"']|$)[\"']?(?:=|, ?| {1,4})?")
+VALUE = re.compile(r"[\"']?([^\s'\"`,-][^\s'\"`,]{0,200})")
 OPEN, CLOSE = "([{", ")]}"
 
 
 class Argument(NamedTuple):
-    """One argument: whose, its kind (config, arguments, command), name, value as text, and place.
+    """One argument: whose, its kind, its name, its value as text, and its place.
 
-    A nested name has its owner in front: speculative_config.method. Dashes are underscores.
+    kind: config, arguments, command, or flag, of which nothing tells whose it is. A nested name has
+    its owner in front: speculative_config.method. Dashes are underscores.
     """
 
     engine: str
@@ -56,7 +62,25 @@ def arguments(text: str) -> list[Argument]:
         for match in islice(re.finditer(rf"\b(?:{pattern})\b", text), MOST_LISTS):
             typed = _typed(text, match.end(), model_first=engine != "llama.cpp")
             found += [Argument(engine, "command", *each) for each in typed]
+    typed = {each.place for each in found}
+    for match in islice(FLAG.finditer(text), MOST_FLAGS):
+        if match.start() not in typed:
+            flags = _flagged(text, match)
+            found += [Argument("", "flag", *each) for each in flags]
     return sorted(found, key=lambda each: each.place)
+
+
+def _flagged(text, match):
+    """Names, values and places of one flag."""
+    rest = text[match.end() : match.end() + MOST_READ].split("\n", 1)[0]
+    opened = re.match(r"['\"]?\{", rest)
+    value = VALUE.match(rest)
+    if opened:
+        yield from _entry(f"{match[1]}: {rest[opened.end() - 1 :]}", match.start())
+    elif not value:
+        yield match[1].replace("-", "_"), "True", match.start()
+    elif not re.fullmatch(r"[A-Z_]+", value[1]):
+        yield match[1].replace("-", "_"), value[1].rstrip(".;:)]"), match.start()
 
 
 def _listed(text, start, end):

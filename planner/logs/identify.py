@@ -13,7 +13,8 @@ from planner.units import GB, GIB
 # Words of a checkpoint's name that say how it was tuned or stored, not what it is.
 TUNED = (
     r"meta|instruct|chat|hf|it|base|awq|gptq|int\d+|fp\d+|bf16|\d+bit|bnb|unsloth|gguf|dynamic|"
-    r"static|block|per|tensor|pertensor|w\d+a\d+|i?q\d\w*|k|m|s|l|nvfp4|mxfp4|autoround|qat|\d{4}"
+    r"static|block|per|tensor|pertensor|w\d+a\d+|i?q\d\w*|k|m|s|l|xs|xl|xxs|nl|ud|0|1|nvfp4|mxfp4|"
+    r"autoround|qat|\d{4}"
 )
 STORED = (  # part of a checkpoint's name: how its weights are stored
     (r"nvfp4", "nvfp4"),
@@ -61,7 +62,9 @@ def model_names() -> dict[str, str]:
 
 def plain(name: str) -> str:
     """A model's name without its owner and without words on how it was tuned or stored."""
-    name = name.replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
+    cached = re.search(r"models--[^/]+?--([^/\\]+)", name)  # in a hub's cache, beside a checksum
+    name = cached[1] if cached else name.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    name = name.lower()
     parts = re.split(r"[-_ :]+", name.removesuffix(".gguf"))
     return "".join(part for part in parts if not re.fullmatch(TUNED, part))
 
@@ -72,7 +75,9 @@ def model(reading: LogReading, notes: list[str]) -> str:
     if not named:
         notes.append("The log does not name its model.")
         return ""
-    found = next(filter(None, (model_names().get(plain(name), "") for name in named)), "")
+    # A maker's name may stand before the model's, as “maker_model.gguf”.
+    tried = [*named, *(name.rpartition("/")[2].partition("_")[2] for name in named)]
+    found = next(filter(None, (model_names().get(plain(name), "") for name in tried)), "")
     if not found:
         notes.append(f"The model “{shorten(named[0], 80)}” is not in the list.")
     return found

@@ -30,6 +30,7 @@ DIALECTS = {  # which speak as llama.cpp does: their names, and words that only 
     "ik": ("ik_llama.cpp", re.compile(r"\bmla_attn +=|\battn_max_b +=|c\^KV \(|ik_llama")),
 }
 VLLM = ((26, "vllm-0.26"), (20, "vllm"), (0, "vllm-0.20"))  # since which 0.x, the newest first
+KINDS = ("config", "arguments", "command", "flag")  # of arguments, what counts first before
 SHOWN = 300  # characters of a line that are kept
 
 
@@ -205,15 +206,14 @@ def read_log(text: str | bytes) -> LogReading:
             own[template.engine].append((index, template.take, each))
     settled = len(TABLE)
     for argument in arguments(text):
-        hit = templates.argument_hit(argument)
-        if hit:
-            rank = settled + ("config", "arguments", "command").index(argument.kind)
-            own[argument.engine].append((rank, "each", [hit]))
+        for engine, hit in templates.argument_hits(argument):
+            rank = settled + KINDS.index(argument.kind)
+            own[engine].append((rank, "each", [hit]))
     engine = max(NAMES, key=lambda each: len({hit.name for *_, row in own[each] for hit in row}))
     if not own[engine]:
         return LogReading(line_count=counted)
     # What any engine says in words of its own counts before what looks like a setting.
-    rows = own[engine] + [(settled + 3 + index, *rest) for index, *rest in own["any"]]
+    rows = own[engine] + [(settled + len(KINDS) + index, *rest) for index, *rest in own["any"]]
     chosen, starts = chosen_start(rows, places)
     kept = kept_hits(rows, places, chosen)
     _count_devices(rows, places, kept)

@@ -46,6 +46,9 @@ def predicted(setup: Setup) -> tuple[Row, ...]:
     own += () if setup.cache_known else ALLOCATED if llama else CACHED
     if _cut_short(setup, rows):
         own += ("pool_gib",)
+    release = setup.reading.release or 0
+    if setup.scenario.pp > 1 and FIRST_ALL_LAYERS <= release <= LAST_ALL_LAYERS:
+        own += ("needed_gib", "longest_len")
     if not setup.weights_known and setup.reading.weights_gib is None and not llama:
         own += ("pool_gib",)
     return tuple(
@@ -59,6 +62,10 @@ def _cut_short(setup, rows):
     printed = setup.reading.cached_layers
     return bool(rows) and printed is not None and printed < sum(each.layers for each in held)
 
+
+# vLLM 0.x that asked of each pipeline stage that it hold one request of all layers.
+# Source: https://github.com/vllm-project/vllm/issues/34076
+FIRST_ALL_LAYERS, LAST_ALL_LAYERS = 12, 16
 
 # Figures that depend on how keys and values are stored.
 CACHED = ("tokens", "blocks", "concurrency", "longest_len", "needed_gib", "context_gib")

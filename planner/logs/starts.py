@@ -62,7 +62,8 @@ class Places:
         """Who wrote a line, as it calls itself; “” where the line does not say."""
         number = self.number(place)
         if number not in self._writers:
-            match = WRITER.search(self._text, self._lines[number], self._lines[number] + 200)
+            start, end = self._lines[number], self._lines[number + 1 : number + 2]
+            match = WRITER.search(self._text, start, min([start + 200, *end]))
             said = next(filter(None, match.groups()), "") if match else ""
             self._writers[number] = said.strip()
         return self._writers[number]

@@ -146,9 +146,17 @@ def _names() -> Mapping[tuple[str, str], str]:
 
 
 NAMES = _names()
+ENGINES = ("vllm", "sglang", "tensorrt-llm")  # whose flags are long enough to be told alone
 
 
-def argument_hit(argument: Argument) -> Hit | None:
+def argument_hits(argument: Argument) -> list[tuple[str, Hit]]:
+    """What an argument says, and to which engine; of a flag alone, to all that know it."""
+    engines = [argument.engine] if argument.engine else [*ENGINES]
+    found = [(engine, _argument_hit(argument._replace(engine=engine))) for engine in engines]
+    return [(engine, hit) for engine, hit in found if hit]
+
+
+def _argument_hit(argument: Argument) -> Hit | None:
     """What an argument says; None where it is none that counts, or leaves its figure to the engine.
 
     The settings that vLLM prints once they are resolved say by `quantization=None` that there is
