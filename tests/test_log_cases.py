@@ -9,9 +9,9 @@ import json
 import pytest
 
 from planner.inputs import presets
-from planner.logs import from_log, identify, told
+from planner.logs import defaults, from_log, identify, templates, told
 from planner.logs.from_log import plan_of
-from planner.logs.parse import read_log
+from planner.logs.parse import FIGURES, NAMES, read_log
 from tests.browser import ROOT
 
 LOGS = {path.stem: path.read_text("utf-8") for path in (ROOT / "tests" / "data" / "logs").iterdir()}
@@ -133,6 +133,12 @@ def test_a_drafter_s_layer_and_states_count():
     assert off(found, "concurrency") < 0.5
     assert off(found, "pool") < 3
     assert any(note.startswith("Speculative decoding (mtp)") for note in found.notes)
+
+
+def test_a_drafter_of_unknown_layers_is_named():
+    text = LOGS["qwen36-27b-2x3090-mtp"].replace("'mtp'", "'dflash'")
+    found = plan_of(text, device="rtx-3090")
+    assert "drafter's cache" in rows(found)["tokens"].assumed
 
 
 def test_an_engine_that_refuses_is_predicted_to():
@@ -330,6 +336,21 @@ def test_junk_in_a_sentence_out(text):
     found = plan_of(text)
     assert found.scenario is None
     assert found.notes[0].endswith(".")
+
+
+def test_the_tables_of_arguments_and_defaults_are_whole():
+    for row in presets.rows("log_arguments.csv"):
+        name, _ = templates.value_of(
+            row["figure"], "True" if row["figure"] in templates.WORDS else "1"
+        )
+        assert name in FIGURES, row
+        assert row["engine"] in NAMES
+        assert row["names"].split()
+    rows_ = defaults.table()
+    assert (rows_[-1].since, rows_[-1].device, rows_[-1].least_gib) == (0, "", 0)
+    for row in rows_:
+        assert row.source.startswith("https://")
+        assert not row.device or row.device in presets.accelerators()
 
 
 def test_no_alias_leads_nowhere():

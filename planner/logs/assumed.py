@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from planner.inputs import presets
 from planner.logs import defaults, identify
 from planner.logs.parse import LogReading
-from planner.logs.predicted import Setup
+from planner.logs.predicted import ONE_LAYER, Setup
 from planner.logs.reconcile import Row
+from planner.models.notation import shorten
 
 MOVES = 1e-3  # by what part a row changes that is said to depend on a figure
 OLLAMA_CONTEXT = 4096  # tokens; https://docs.ollama.com/faq
@@ -245,11 +246,20 @@ def _unsaid(reading, engine, found):
         found.append(Assumed("block", text, longer))
 
 
+NO_CACHE = ("none", "ngram", "suffix", "ngram_gpu")  # ways of drafting without a model
 DRAFTED = 3  # tokens that a drafter might draft
 
 
 def _drafter(reading, engine, model, found):
-    """How many states vLLM keeps of a request, where the settings that it resolved do not say."""
+    """What a drafter keeps, and how many states of a request, where vLLM's settings do not say."""
+    method = (reading.drafting or "").lower()
+    if reading.engine == "vllm" and method and not method.endswith((*ONE_LAYER, *NO_CACHE)):
+
+        def one_more(setup):
+            return setup._replace(reading=replace(setup.reading, drafting="eagle"))
+
+        unknown = f"no cache for the drafter ({shorten(method)}), whose layers are not known"
+        found.append(Assumed("drafter's cache", unknown, one_more))
     if reading.engine != "vllm" or not model or not model.fixed_bytes:
         return
     if reading.prefix_caching is None:

@@ -122,7 +122,8 @@ def model_of(scenario: Scenario, reading: LogReading) -> dict:
 def _with_drafter(model: Model, reading, layers: Sequence[CacheLayers]) -> list[CacheLayers]:
     """The layers with those of a drafter that caches as the model's own full layers do."""
     method = (reading.drafting or "").lower()
-    if not method.endswith(ONE_LAYER):
+    # SGLang keeps the drafter's cache in a pool of its own.
+    if reading.engine != "vllm" or not method.endswith(ONE_LAYER):
         return list(layers)
     full = max(layers, key=lambda each: (each.token_bytes > 0, each.window, each.token_bytes))
     more = max(1, model.draft_layers) if method.endswith(("mtp", "nextn")) else 1
