@@ -7,30 +7,38 @@ model, a compiler or a tokenizer, and gets its owner's name in front.
 """
 
 import re
-from itertools import islice
 from typing import NamedTuple
+
+from planner.logs.clean import places
 
 MOST_READ = 20_000  # characters of one list of arguments
 MOST_LISTS = 200
 MOST_FLAGS = 500
 DEEPEST = 4
-# Where a list of arguments begins: whose it is, its kind, and the text before it.
+# Where a list of arguments begins: whose it is, its kind, and the words before it.
 OPENINGS = (
-    ("vllm", "config", re.compile(r"with config: (?=\w+=)")),
-    ("vllm", "arguments", re.compile(r"non-default args: (?=\{)")),
-    ("vllm", "arguments", re.compile(r"\b(?=(?:Namespace|(?:Async)?EngineArgs)\(\w)")),
-    ("sglang", "arguments", re.compile(r"\b(?=ServerArgs\(\w)")),
-    ("tensorrt-llm", "arguments", re.compile(r"\b(?=(?:Torch|Trt)?LlmArgs\(\w)")),
+    ("vllm", "config", "with config: "),
+    ("vllm", "arguments", "non-default args: "),
+    ("vllm", "arguments", "Namespace"),
+    ("vllm", "arguments", "EngineArgs"),
+    ("sglang", "arguments", "ServerArgs"),
+    ("tensorrt-llm", "arguments", "LlmArgs"),
 )
-COMMANDS = {
-    "vllm": r"vllm serve|vllm\.entrypoints\.openai\.api_server",
-    "sglang": r"sglang\.launch_server|sglang serve",
-    "tensorrt-llm": r"trtllm-serve(?: serve)?",
-    "llama.cpp": r"llama-(?:server|cli|bench)|ollama(?:\.exe)? runner",
-}
+LISTED = re.compile(r"[({]['\"]?\w|\w+=")
+COMMANDS = (
+    ("vllm", "vllm serve"),
+    ("vllm", "vllm.entrypoints.openai.api_server"),
+    ("sglang", "sglang.launch_server"),
+    ("sglang", "sglang serve"),
+    ("tensorrt-llm", "trtllm-serve serve"),
+    ("tensorrt-llm", "trtllm-serve"),
+    *(("llama.cpp", f"llama-{name}") for name in ("server", "cli", "bench")),
+    ("llama.cpp", "ollama runner"),
+    ("llama.cpp", "ollama.exe runner"),
+)
 # A flag beside any command that is known: in a container's settings, or in what somebody tells.
 # One in backticks is the engine's advice; a word in capitals stands for a value.
-FLAG = re.compile(r"(?<![\w`-])--([a-z][\w-]{2,40})(?=[\s=,\"']|$)[\"']?(?:=|, ?| {1,4})?")
+FLAG = re.compile(r"--([a-z][\w-]{2,40})(?=[\s=,\"']|$)[\"']?(?:=|, ?| {1,4})?")
 VALUE = re.compile(r"[\"']?([^\s'\"`,-][^\s'\"`,]{0,200})")
 OPEN, CLOSE = "([{", ")]}"
 
@@ -52,21 +60,22 @@ class Argument(NamedTuple):
 def arguments(text: str) -> list[Argument]:
     """Every argument that a cleaned log states, in the order of the text. Never raises."""
     found = []
-    for engine, kind, pattern in OPENINGS:
-        for match in islice(pattern.finditer(text), MOST_LISTS):
-            end = text.find("\n", match.end())
-            end = min(end if end >= 0 else len(text), match.end() + MOST_READ)
-            listed = _listed(text, match.end(), end)
+    for engine, kind, words in OPENINGS:
+        for place in places(text, words, MOST_LISTS):
+            start = place + len(words)
+            end = text.find("\n", start)
+            end = min(end if end >= 0 else len(text), start + MOST_READ)
+            listed = _listed(text, start, end) if LISTED.match(text, start) else ()
             found += [Argument(engine, kind, *each) for each in listed]
-    for engine, pattern in COMMANDS.items():
-        for match in islice(re.finditer(rf"\b(?:{pattern})\b", text), MOST_LISTS):
-            typed = _typed(text, match.end(), model_first=engine != "llama.cpp")
+    for engine, words in COMMANDS:
+        for place in places(text, words, MOST_LISTS):
+            typed = _typed(text, place + len(words), model_first=engine != "llama.cpp")
             found += [Argument(engine, "command", *each) for each in typed]
     typed = {each.place for each in found}
-    for match in islice(FLAG.finditer(text), MOST_FLAGS):
-        if match.start() not in typed:
-            flags = _flagged(text, match)
-            found += [Argument("", "flag", *each) for each in flags]
+    for place in places(text, "--", MOST_FLAGS):
+        match = FLAG.match(text, place)
+        if match and place not in typed and not re.match(r"[\w`-]", text[place - 1 : place]):
+            found += [Argument("", "flag", *each) for each in _flagged(text, match)]
     return sorted(found, key=lambda each: each.place)
 
 

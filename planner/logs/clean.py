@@ -8,6 +8,7 @@ has in the pasted text.
 import codecs
 import json
 import re
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -135,3 +136,11 @@ def _is_cut(line, then, width):
 
 def _seam(pair):
     return pair[0].text[-1:] + pair[1].text[:1]
+
+
+def places(text: str, words: str, most: int) -> Iterator[int]:
+    """Where some words stand in a text, `most` times at most: a plain search, linear in it."""
+    place, count = text.find(words), 0
+    while place >= 0 and count < most:
+        yield place
+        place, count = text.find(words, place + len(words)), count + 1

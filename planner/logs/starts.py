@@ -4,6 +4,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Mapping
 
+from planner.logs.clean import places
+
 # Lines that an engine prints once when it starts, or loads a model.
 STARTS = (
     "vLLM API server version",
@@ -37,9 +39,11 @@ class Places:
         self._lines = [0, *(each.end() for each in re.finditer("\n", text))]
         self._writers = {}
         self._first, self._starts = self._repeated()
-        found = sorted(place for words in CONTEXTS[:1] for place in _all(text, words))
+        found = sorted(
+            place for words in CONTEXTS[:1] for place in places(text, words, MOST_STARTS)
+        )
         self._contexts = found or sorted(
-            place for words in CONTEXTS[1:] for place in _all(text, words)
+            place for words in CONTEXTS[1:] for place in places(text, words, MOST_STARTS)
         )
 
     def number(self, place):
@@ -70,23 +74,18 @@ class Places:
 
     def _repeated(self):
         """Where a process first says that it starts, and where it says so again."""
-        marks = sorted((place, words) for words in STARTS for place in _all(self._text, words))
-        said, places = set(), []
+        marks = sorted(
+            (place, words) for words in STARTS for place in places(self._text, words, MOST_STARTS)
+        )
+        said, again = set(), []
         for place, words in marks[:MOST_STARTS]:
             writer = re.sub(r"pid=\d+", "", self.writer(place))
             if (words, writer) in said:
-                places.append(self._lines[self.number(place)])
+                again.append(self._lines[self.number(place)])
                 said = set()
             said.add((words, writer))
-        first = self._lines[self.number(marks[0][0])] if places else 0
-        return first, places
-
-
-def _all(text, words):
-    place, count = text.find(words), 0
-    while place >= 0 and count < MOST_STARTS:
-        yield place
-        place, count = text.find(words, place + len(words)), count + 1
+        first = self._lines[self.number(marks[0][0])] if again else 0
+        return first, again
 
 
 def is_rank(writer: str) -> bool:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from planner.files import rows
 from planner.inputs import presets
 from planner.logs.arguments import Argument
+from planner.logs.clean import places
 from planner.units import GB, GIB
 
 REACH = 1000  # characters after a line's first words in which its figures must stand
@@ -103,17 +104,14 @@ TABLE = tuple(Template(row.engine, row.take, *_compile(row.line)) for row in pre
 
 def hits(text: str, template: Template) -> list[list[Hit]]:
     """The figures of one kind of line, place by place."""
-    found, count = [], 0
-    place = text.find(template.first)
+    found = []
     # “tensor_parallel_size=” is not what “draft_tensor_parallel_size=” says.
     part = template.first[0].isalnum() and template.engine == "any"
-    while place >= 0 and count < MOST:
-        count += 1
+    for place in places(text, template.first, MOST):
         inside = part and place and (text[place - 1].isalnum() or text[place - 1] == "_")
         match = None if inside else template.pattern.match(text, place, place + REACH)
         if match:
             found.append([Hit(*value_of(*each), place) for each in match.groupdict().items()])
-        place = text.find(template.first, place + len(template.first))
     return found
 
 
@@ -146,7 +144,12 @@ def _names() -> Mapping[tuple[str, str], str]:
 
 
 NAMES = _names()
-ENGINES = ("vllm", "sglang", "tensorrt-llm")  # whose flags are long enough to be told alone
+ENGINES = (
+    "vllm",
+    "sglang",
+    "tensorrt-llm",
+    "llama.cpp",
+)  # whose flags are long enough to be told alone
 
 
 def argument_hits(argument: Argument) -> list[tuple[str, Hit]]:
