@@ -102,7 +102,8 @@ def serve(plan: Plan, *, engine: Engine | None = None) -> Served:
     `engine` replaces the scenario's own for what is reserved, to hold one against another.
     """
     scenario, model = plan.scenario, plan.model
-    engine, timing = engine or scenario.the_engine, scenario.the_timing
+    engine = engine or scenario.engine_with(plan.memory_usable_bytes)
+    timing = scenario.the_timing
     step = _step(
         plan,
         timing,
@@ -192,15 +193,15 @@ def peak_share(scenario, timing) -> float:
     """The peak that an engine's prefill can reach, against the 16-bit one of the data sheet.
 
     8-bit weights are multiplied at 8 bits where the device can. llama.cpp sums 16-bit products at
-    16 bits, which GeForce cards do at twice the rate of the figure with 32-bit sums.
+    16 bits, which some cards do faster than the figure with 32-bit sums.
     """
     device = scenario.the_device
     if timing.engine == "ideal":
         return 1.0
     if scenario.weights in EIGHT_BIT_WEIGHTS and device.fp8_tflops and timing.group == "serving":
         return device.fp8_tflops / device.fp16_tflops
-    geforce = (device.vendor, device.kind) == ("NVIDIA", "consumer GPU")
-    return 2.0 if geforce and timing.engine.startswith("llama.cpp-cuda") else 1.0
+    sums = device.fp16_sum_tflops or device.fp16_tflops
+    return sums / device.fp16_tflops if timing.engine.startswith("llama.cpp-cuda") else 1.0
 
 
 def reserve(plan: Plan, engine: Engine) -> Reserve:

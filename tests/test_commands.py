@@ -221,9 +221,10 @@ def test_a_checkpoint_that_vllm_cannot_read_is_not_asked_for(weights, said):
 @pytest.mark.parametrize(
     ("id", "flag", "note"),
     [
-        ("vllm-0.20", None, "vLLM before 0.20 has no"),
+        ("vllm-0.20", None, "vLLM 0.6 to 0.19 has no"),
         ("vllm", "int8_per_token_head", "adds a scale"),
         ("vllm-0.26", "int8_per_token_head", "adds a scale"),
+        ("vllm-0.34", "int8_per_token_head", "adds a scale"),
     ],
 )
 def test_each_version_of_vllm_has_its_own_cache_types(id, flag, note):

@@ -93,7 +93,7 @@ def plan_of_reading(
     given = {name: [str(value)] for name, value in link.items() if value}
     scenario, wrong = decode(given)
     notes += [f"{each.parameter}: {each.text}" for each in wrong]
-    engine = presets.engines()[reading.engine_id]
+    engine = _engine(reading, scenario)
     total = scenario.memory * GB if link["device"] else None
     reading = _with_step(reading, notes)
     if link["model"]:
@@ -196,6 +196,13 @@ def _without_model(reading, engine):
         for size, width in ((50_000.0, 1_000), (170_000.0, 9_000))
     )
     return tuple(a for a, b in zip(small, large, strict=True) if a.predicted == b.predicted)
+
+
+def _engine(reading, scenario):
+    """The engine as it sets itself up on the log's device; vLLM's first one did so on any alike."""
+    if reading.engine == "vllm" and reading.blocks is not None:
+        return presets.engine(reading.engine_id)
+    return scenario.engine_as_is(reading.engine_id, scenario.memory * GB)
 
 
 def _with_step(reading, notes):

@@ -38,7 +38,9 @@ WORDS = {  # figures that are words, and how far such a word may reach
 COLOURS = re.compile(r"\x1b\[[\d;]{0,20}[A-Za-z]|\[\d{1,3}(?:;\d{1,3}){0,5}m")
 NUMBER = r"-?\d{1,3}(?:,\d{3}){1,4}|-?\d{1,13}(?:\.\d{1,9})?"
 COUNT = r"\d{1,3}(?:,\d{3}){1,4}|\d{1,13}"
-VLLM = ((26, "vllm-0.26"), (20, "vllm"), (0, "vllm-0.20"))  # since which 0.x, the newest first
+# Since which 0.x, the newest first; of which a log is that does not say.
+VLLM = ((34, "vllm-0.34"), (26, "vllm-0.26"), (20, "vllm"), (6, "vllm-0.20"), (0, "vllm-0.5"))
+UNSAID, EARLY = 26, 6
 UNITS = {"_gib": 1.0, "_mib": 1 / 1024, "_mb": 10**6 / GIB, "_bytes": 1 / GIB}
 WHOLE = ("tokens", "blocks", "parallel", "len", "sequences")
 
@@ -97,9 +99,9 @@ class LogReading:
         if self.engine == "vllm":
             release = re.match(r"v?0\.(\d{1,3})(?!\d)", self.version or "")
             # Only early versions print blocks, or tokens that are not concurrency times length;
-            # without either sign the newest one is meant.
+            # without either sign one of the newer is meant.
             early = self.blocks is not None or self.groups_counted
-            unsaid = 0 if early else VLLM[0][0]
+            unsaid = EARLY if early else UNSAID
             minor = int(release[1]) if release else unsaid
             return next(id for since, id in VLLM if minor >= since)
         if self.engine == "llama.cpp":

@@ -16,17 +16,19 @@ from planner.inputs.scenario import Scenario
 from planner.serving import Served
 
 # What is shown where no command of the engine chosen is known here.
-SHOWN = ("vllm-0.26", "sglang", "tensorrt-llm", "llama.cpp-cuda")
+SHOWN = ("vllm-0.34", "sglang", "tensorrt-llm", "llama.cpp-cuda")
 CONFIG = "planner.yaml"
 GGUF_CACHE = {"fp16": "f16", "q8_0": "q8_0", "q4_1": "q4_1", "q4_0": "q4_0", "iq4_nl": "iq4_nl"}
 PLAIN = ("fp16", "fp32")
 ONLINE = {  # weights that are quantised while a 16-bit checkpoint is loaded
+    "vllm-0.34": {"fp8": "fp8_per_tensor", "fp8-block": "fp8_per_block"},
     "vllm-0.26": {"fp8": "fp8_per_tensor", "fp8-block": "fp8_per_block"},
     "vllm": {"fp8": "fp8_per_tensor", "fp8-block": "fp8_per_block", "nf4": "bitsandbytes"},
     "vllm-0.20": {"fp8": "fp8", "nf4": "bitsandbytes"},
     "sglang": {"fp8": "fp8"},
 }
 UNREAD = {  # kinds of checkpoint, by a word of their name
+    "vllm-0.34": ("GGUF", "bitsandbytes"),
     "vllm-0.26": ("GGUF", "bitsandbytes"),
     "vllm": ("GGUF",),
 }
@@ -69,7 +71,8 @@ def of(served: Served) -> list[Command]:
     scenario = served.plan.scenario
     if served.engine.id in KINDS:
         return [command(scenario, served.engine)]
-    return [command(scenario, presets.engine(each)) for each in SHOWN]
+    memory = served.plan.memory_usable_bytes
+    return [command(scenario, scenario.engine_as_is(each, memory)) for each in SHOWN]
 
 
 def command(scenario: Scenario, engine: Engine) -> Command:
@@ -292,7 +295,7 @@ def _llama(scenario, engine):
 
 
 KINDS = {
-    **dict.fromkeys(("vllm-0.26", "vllm", "vllm-0.20"), _vllm),
+    **dict.fromkeys(("vllm-0.34", "vllm-0.26", "vllm", "vllm-0.20"), _vllm),
     "sglang": _sglang,
     "tensorrt-llm": _tensorrt,
     **dict.fromkeys(
