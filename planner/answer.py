@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from planner import describe
 from planner.hardware import parallel
-from planner.inputs import presets
+from planner.inputs import presets, support
 from planner.inputs.scenario import NUMBERS, Scenario
 from planner.plan import Plan
 from planner.plan import plan as plan_of
@@ -159,8 +159,24 @@ def fits(served: Served) -> bool:
     return bool(served.plan.fits if served.ideal else served.fits)
 
 
-def served_verdict(served: Served) -> tuple[str, str]:
-    """The answer with the scenario's engine: whether its pool holds the load, and the speed."""
+def engine_warning(served: Served) -> str:
+    """That the engine is not for the scenario's device, in words; “” where it is."""
+    scenario = served.plan.scenario
+    refusal = support.refusal(scenario.engine, scenario.device)
+    return f"{refusal} Every figure with it is hypothetical." if refusal else ""
+
+
+def served_verdict(served: Served, warned: bool = True) -> tuple[str, str]:
+    """The answer with the scenario's engine: whether its pool holds the load, and the speed.
+
+    warned: whether the second part begins with the warning that the engine is not for the device.
+    """
+    found, detail = _served_verdict(served)
+    warning = engine_warning(served) if warned else ""
+    return found, f"{warning} {detail}" if warning else detail
+
+
+def _served_verdict(served):
     if served.ideal:
         return verdict(served.plan)
     scenario, name = served.plan.scenario, served.engine.name
