@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from planner import describe
 from planner.hardware import parallel
-from planner.inputs import presets, support
+from planner.inputs import overrides, presets, support
 from planner.inputs.scenario import NUMBERS, Scenario
 from planner.plan import Plan
 from planner.plan import plan as plan_of
@@ -14,6 +14,7 @@ from planner.serving import Band, Served, enough_memory, longest_context, serve
 from planner.units import GB
 
 EIGHT_BIT = presets.cache_format("fp8")
+SMALL_STEP = 2048  # tokens; what engines take on small devices
 DEVICE_COUNTS = (2, 4, 8, 16, 32, 64)
 
 
@@ -207,7 +208,7 @@ def _served_verdict(served):
 
 
 def engine_ways(served: Served) -> list[str]:
-    """What would make an engine hold the load: less of it, an 8-bit cache, devices, memory."""
+    """What would make an engine hold the load: less of it, small caches or steps, more devices."""
     scenario, ways = served.plan.scenario, []
     if served.max_concurrency >= 1:
         ways.append(describe.requests(served.max_concurrency))
@@ -218,6 +219,8 @@ def engine_ways(served: Served) -> list[str]:
     small = with_small_cache(scenario)
     if small != scenario and _held(small):
         ways.append("an 8-bit cache")
+    if SMALL_STEP < served.engine.batched_tokens < math.inf and _held(with_small_step(scenario)):
+        ways.append(f"at most {describe.whole(SMALL_STEP)} batched tokens")
     ways += [f"{n} devices" for n in [more_devices(scenario, _held)] if n]
     where = " on each device" if scenario.layout.devices > 1 else ""
     ways += [f"{describe.enough(n * GB)} of memory{where}" for n in [enough_memory(scenario)] if n]
@@ -275,6 +278,12 @@ def with_small_cache(scenario: Scenario) -> Scenario:
         wide = presets.cache_format(getattr(scenario, name)).bits > EIGHT_BIT.bits
         small[name] = EIGHT_BIT.id if wide else getattr(scenario, name)
     return replace(scenario, **small)
+
+
+def with_small_step(scenario: Scenario) -> Scenario:
+    """The scenario with few tokens in a step, which frees working memory and shortens windows."""
+    own = overrides.read(scenario.set)
+    return replace(scenario, set=overrides.write({**own, "batched_tokens": SMALL_STEP}))
 
 
 def _counted(scenario):

@@ -15,6 +15,7 @@ from planner.engines.timing import PrefillTime, StepTime, Timing
 from planner.hardware import parallel
 from planner.inputs import presets
 from planner.inputs.scenario import NUMBERS, Scenario
+from planner.models.model import FP16_BYTES
 from planner.plan import Plan, plan_stages
 from planner.plan import plan as plan_of
 from planner.units import GB, TERA
@@ -230,11 +231,20 @@ def cache_layers(model, scenario, layers) -> list[CacheLayers]:
         count = max(1, round(group.layers * share))
         own = parallel.device_group(group, scenario.tp)
         for each, most in own.stores(*widths):
-            found.append(CacheLayers(count, each / group.layers, window=most))
+            entry = _entry(group) if np.isinf(most) else {}
+            found.append(CacheLayers(count, each / group.layers, window=most, **entry))
         if group.state_bytes:
             state = group.state_bytes * parallel.state_share(group.query_heads, scenario.tp)
             found.append(CacheLayers(count, 0.0, state_bytes=float(state)))
     return found
+
+
+def _entry(group):
+    """What CacheLayers says of an entry that stands for several tokens; {} where none does."""
+    if group.stride == 1:
+        return {}
+    index = group.index_bytes // FP16_BYTES
+    return {"stride": group.stride, "key_dim": group.key_dim, "index_dim": index}
 
 
 UNBOUNDED = 2**30  # tokens beyond which a context counts as without end

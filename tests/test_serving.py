@@ -201,6 +201,8 @@ def test_each_way_to_fit_that_an_engine_s_verdict_names_does(scenario):
     ):
         for found in re.findall(pattern, detail):
             assert serve(plan(replace(scenario, **change(found)))).fits, detail
+    if "batched tokens" in detail:
+        assert serve(plan(answer.with_small_step(scenario))).fits
     if "an 8-bit cache" in detail:
         assert serve(plan(answer.with_small_cache(scenario))).fits
     for found in re.findall(r"(\d+) devices", detail):

@@ -41,7 +41,11 @@ def test_every_target_that_an_engine_lists_or_a_device_has_is_one():
 @pytest.mark.parametrize(
     ("engine", "device", "why"),
     [
-        ("llama.cpp-metal", "rtx-4090", "does not run on GeForce RTX 4090: its documents name Apple"),
+        (
+            "llama.cpp-metal",
+            "rtx-4090",
+            "does not run on GeForce RTX 4090: its documents name Apple",
+        ),
         ("tensorrt-llm", "mi300x", "does not run on Instinct MI300X: its documents name NVIDIA"),
         ("tensorrt-llm", "t4", "needs compute capability 8.0 or higher; Tesla T4 has 7.5"),
         ("sglang", "v100-sxm2-32", "needs compute capability 8.0 or higher"),

@@ -242,7 +242,7 @@ def compressed(engine, layers, pool, context, batched_tokens):
 
 def _entry_pages(each):
     """Bytes of one layer's page of entries, and of its indexer's keys; 0 without an indexer."""
-    entries = ENTRY_BLOCK // each.stride
+    entries = max(ENTRY_BLOCK // each.stride, 1)
     index = each.index_dim + each.index_dim // 128 * INDEX_MORE
     sizes = entries * (each.key_dim + ENTRY_MORE), entries * index
     return tuple(int(formulas.padded(size, ALIGNED_BYTES)) for size in sizes)
