@@ -1,12 +1,17 @@
 """Pools that are cut unlike plain paging, held against what engines printed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from planner import Scenario, answer, plan
 from planner.engines.memory import Engine, reserve
 from planner.engines.paging import PAGINGS, CacheLayers
+from planner.files import PRESETS
 from planner.inputs import presets
+from planner.logs.parse import read_log
+from planner.logs.reconcile import reconcile
 from planner.models.config import read_config
 from planner.models.notation import model_to_text
 from planner.serving import cache_layers, serve
@@ -251,3 +256,25 @@ def test_the_first_vllm_took_a_whole_prompt_in_one_step(context, step):
         width=1000,
     )
     assert found.activation_bytes == 1000 * step
+
+
+def test_a_hybrid_log_of_sglang_agrees_pool_by_pool():
+    # One of two devices: 22.93 GiB free at start, 8.85 of weights, a fraction of 0.8; 186 slots of
+    # states in 4.48 GiB, 327,310 tokens in 5.00 GiB.
+    reading = read_log((PRESETS / "logs" / "sglang-hybrid.log").read_text("utf-8"))
+    reading = replace(reading, fraction=0.8, max_model_len=32_768)
+    layers = [CacheLayers(8, 2048), CacheLayers(24, 0, state_bytes=4.48 * GIB / 187 / 24)]
+    engine = SGLANG.changed(non_torch_gib=0.0, activation_per_width=0.0)
+    found = {
+        row.quantity: row
+        for row in reconcile(
+            reading,
+            engine,
+            bytes_per_token=16_384,
+            layers=layers,
+            total_bytes=22.93 * GIB,
+            weights_bytes=8.85 * GIB,
+        )
+    }
+    assert abs(found["pool"].percent) < 0.5
+    assert abs(found["tokens"].percent) < 0.2

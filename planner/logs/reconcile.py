@@ -1,5 +1,6 @@
 """Holds what an engine printed at start against what we predict, row by row."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,11 @@ CUTTING = (
     "printed_tokens",
     "group_slack",
     "steps_in_flight",
+    "state_slots",
+    "window_share",
+    "compressed_window_share",
+    "states_share",
+    "compressed_blocks",
 )
 
 
@@ -106,6 +112,9 @@ def reconcile(
         cells = cells_bytes(engine, kept, context, reading.sequences or 1, batched or 512)
         add("pool", "GiB", cells / GIB, "pool_gib", GIB, "cells of the context")
         return tuple(rows)
+    # SGLang prints the pools of windows and of states apart: the first is that of full layers.
+    whole = tuple(each for each in layers if each.token_bytes and math.isinf(each.window))
+    printed_apart = bool(whole) and engine.paging == "shared"
     start, free, left = _at_start(engine, reading, total, weights)
     if free is not None and left is not None:
         model = {"width": width, "vocabulary": vocabulary, "query_heads": query_heads}
@@ -114,8 +123,11 @@ def reconcile(
             start, total_bytes=free, weights_bytes=left, devices=devices, **size, **model
         )
         how = f"{start.fraction:g} of the {start.fraction_of}, less what this engine keeps"
-        states = reading.state_gib or 0.0  # taken of the same memory, printed apart
-        add("pool", "GiB", plan.pool_bytes / GIB - states, "pool_gib", GIB, how)
+        if printed_apart:
+            found = plan.blocks * plan.block_tokens * sum(_token_bytes(each) for each in whole)
+        else:
+            found = plan.pool_bytes - (reading.state_gib or 0.0) * GIB  # taken of the same memory
+        add("pool", "GiB", found / GIB, "pool_gib", GIB, how)
     terms = (reading.weights_gib, reading.activation_gib, reading.non_torch_gib)
     if reading.budget_gib is not None and None not in terms:
         held = (reading.graphs_held_gib or 0) * (engine.graphs_charged == "inside")
@@ -123,6 +135,8 @@ def reconcile(
         add("pool", "GiB", rest, "pool_gib", GIB, "the log's own terms: budget less the rest")
 
     bare = Engine(engine.id, engine.name, **{name: getattr(engine, name) for name in CUTTING})
+    if printed_apart:
+        size["layers"] = whole
     held = reserve(bare, total_bytes=reading.pool_gib * GIB, weights_bytes=0, **size)
     how = f"printed pool in blocks of {held.block_tokens:,.0f} tokens"
     request = float(held.blocks_per_request * held.block_bytes)
@@ -133,6 +147,10 @@ def reconcile(
     if reading.concurrency is not None:
         add("concurrency", "requests", held.concurrency, "concurrency", request, how)
     return tuple(rows)
+
+
+def _token_bytes(each):
+    return each.layers * each.token_bytes
 
 
 def _at_start(engine, reading, total, weights):
