@@ -6,12 +6,20 @@ from typing import NamedTuple
 
 from planner import describe
 from planner.hardware import parallel
+from planner.hardware.accelerator import MEMORY_FROM
 from planner.inputs import overrides, presets, support
 from planner.inputs.scenario import NUMBERS, Scenario
 from planner.plan import Plan
 from planner.plan import plan as plan_of
-from planner.serving import Band, Served, enough_memory, longest_context, serve
-from planner.units import GB
+from planner.serving import (
+    Band,
+    Served,
+    capacities,
+    enough_memory,
+    longest_context,
+    serve,
+)
+from planner.units import GB, GIB
 
 EIGHT_BIT = presets.cache_format("fp8")
 SMALL_STEP = 2048  # tokens; what engines take on small devices
@@ -75,6 +83,28 @@ def figures(served: Served) -> list[Figure]:
             "Tokens per second of all requests together.",
         ),
     ]
+
+
+def memory_help(served: Served) -> str:
+    """The three capacities of a device: on its label, to be allocated, for the engine to fill."""
+    device, sizes = served.plan.scenario.the_device, capacities(served)
+    many = " Of each device." if served.plan.scenario.layout.devices > 1 else ""
+    found = f"{_both(sizes.allocatable)} can be allocated: as given.{many}"
+    if sizes.label is not None:
+        label = f"{device.label_gb:g} GB on the label"
+        if sizes.allocatable > sizes.label:  # makers of memory chips count in GiB
+            label += f", which are GiB ({describe.data(device.label_gb * GIB)})"
+        read = MEMORY_FROM[device.memory_from]
+        found = f"{label}. {_both(sizes.allocatable)} can be allocated: {read}.{many}"
+    if served.ideal:
+        return found
+    part = "all" if served.engine.fraction == 1 else f"{served.engine.fraction:g}"
+    fraction = f"{part} of the {served.engine.fraction_of}"
+    return f"{found} {served.engine.name} may fill {_both(sizes.engine)}: {fraction}."
+
+
+def _both(count):
+    return f"{describe.data(count)} ({describe.gib(count)})"
 
 
 def band(served: Served, figure: Band, written=describe.duration) -> str:

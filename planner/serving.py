@@ -142,6 +142,32 @@ def serve(plan: Plan, *, engine: Engine | None = None) -> Served:
     )
 
 
+@dataclass(frozen=True)
+class Capacities:
+    """How much one device holds, in three ways that are often taken for one another; bytes.
+
+    label: the size on the box, None where the memory was typed by hand. allocatable: what a process
+    can have. engine: how much of it the engine may fill; all of it where the engine is ideal.
+    """
+
+    label: float | None
+    allocatable: float
+    engine: float
+
+
+def capacities(served: Served) -> Capacities:
+    """The three capacities of a plan's device."""
+    scenario, held = served.plan.scenario, served.reserve
+    device = scenario.the_device
+    before = held.total_bytes - held.budget_bytes / served.engine.fraction
+    own = scenario.memory == device.memory_gb
+    return Capacities(
+        label=device.label_gb * GB if own else None,
+        allocatable=held.total_bytes,
+        engine=held.budget_bytes + before,
+    )
+
+
 def _rate(step, count):
     ends = (step.value, step.high, step.low)
     return Band(*(formulas.tokens_per_second(seconds, count) for seconds in ends))

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from planner import Scenario, answer, decode, plan
 from planner.charts import bars, curves
+from planner.engines.memory import TERMS
 from planner.engines.timing import timings
 from planner.hardware.parallel import layouts
 from planner.inputs import overrides, presets
 from planner.reports import arithmetic, plan_report
-from planner.serving import parts, serve
+from planner.serving import capacities, parts, serve
 from tests.test_plan import calculator, printed, scenarios
 
 
@@ -217,3 +218,41 @@ def test_what_an_engine_lacks_is_named_for_the_engine():
     )
     assert said == "Does not fit: vLLM 0.26 to 0.33 holds 6 requests of 65,536 tokens."
     assert "It would fit with 6 requests, or 28,480 tokens each, or 4 devices, or " in detail
+
+
+@pytest.mark.parametrize(
+    ("scenario", "said"),
+    [
+        (
+            Scenario("llama-3.1-8b", device="h100-sxm", engine="vllm-0.26"),
+            "80 GB on the label, which are GiB (85.9 GB). 84.9 GB (79.1 GiB) can be allocated: the "
+            "total an engine reported. vLLM 0.26 to 0.33 may fill 78.1 GB (72.8 GiB): 0.92 of the "
+            "total memory.",
+        ),
+        (
+            Scenario("llama-3.1-8b", device="apple-m4-max"),
+            "128 GB on the label. 103 GB (96.0 GiB) can be allocated: the total the driver "
+            "reported.",
+        ),
+        (
+            Scenario("llama-3.1-8b", device="h100-sxm", memory=50, tp=2, engine="llama.cpp-cuda"),
+            "50.0 GB (46.6 GiB) can be allocated: as given. Of each device. llama.cpp CUDA, flash "
+            "attention may fill 50.0 GB (46.6 GiB): all of the total memory.",
+        ),
+    ],
+)
+def test_the_three_capacities_of_a_device_in_words(scenario, said):
+    assert answer.memory_help(serve(plan(scenario))) == said
+
+
+@pytest.mark.parametrize("engine", presets.engines())
+def test_an_engine_fills_no_more_than_it_may_within_its_fraction(engine):
+    served = serve(plan(Scenario("llama-3.1-8b", device="h100-sxm", engine=engine)))
+    held, sizes = served.reserve, capacities(served)
+    on_top = sum(
+        float(getattr(held, f"{term}_bytes"))
+        for term in TERMS
+        if getattr(served.engine, f"{term}_charged") == "on top"
+    )
+    assert sizes.allocatable - held.left_bytes - on_top == pytest.approx(sizes.engine)
+    assert sizes.engine <= sizes.allocatable < sizes.label * 1.08
