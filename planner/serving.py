@@ -15,6 +15,7 @@ from planner.engines.timing import PrefillTime, StepTime, Timing
 from planner.hardware import parallel
 from planner.inputs import presets
 from planner.inputs.scenario import NUMBERS, Scenario
+from planner.models.model import FP16_BYTES
 from planner.plan import Plan, plan_stages
 from planner.plan import plan as plan_of
 from planner.units import GB, TERA
@@ -102,7 +103,8 @@ def serve(plan: Plan, *, engine: Engine | None = None) -> Served:
     `engine` replaces the scenario's own for what is reserved, to hold one against another.
     """
     scenario, model = plan.scenario, plan.model
-    engine, timing = engine or scenario.the_engine, scenario.the_timing
+    engine = engine or scenario.engine_with(plan.memory_usable_bytes)
+    timing = scenario.the_timing
     step = _step(
         plan,
         timing,
@@ -137,6 +139,32 @@ def serve(plan: Plan, *, engine: Engine | None = None) -> Served:
         ttft_s=_band(first_s, timing.prefill_low, timing.prefill_high),
         reserve=reserved,
         max_concurrency=most_requests(reserved, scenario),
+    )
+
+
+@dataclass(frozen=True)
+class Capacities:
+    """How much one device holds, in three ways that are often taken for one another; bytes.
+
+    label: the size on the box, None where the memory was typed by hand. allocatable: what a process
+    can have. engine: how much of it the engine may fill; all of it where the engine is ideal.
+    """
+
+    label: float | None
+    allocatable: float
+    engine: float
+
+
+def capacities(served: Served) -> Capacities:
+    """The three capacities of a plan's device."""
+    scenario, held = served.plan.scenario, served.reserve
+    device = scenario.the_device
+    before = held.total_bytes - held.budget_bytes / served.engine.fraction
+    own = scenario.memory == device.memory_gb
+    return Capacities(
+        label=device.label_gb * GB if own else None,
+        allocatable=held.total_bytes,
+        engine=held.budget_bytes + before,
     )
 
 
@@ -192,15 +220,15 @@ def peak_share(scenario, timing) -> float:
     """The peak that an engine's prefill can reach, against the 16-bit one of the data sheet.
 
     8-bit weights are multiplied at 8 bits where the device can. llama.cpp sums 16-bit products at
-    16 bits, which GeForce cards do at twice the rate of the figure with 32-bit sums.
+    16 bits, which some cards do faster than the figure with 32-bit sums.
     """
     device = scenario.the_device
     if timing.engine == "ideal":
         return 1.0
     if scenario.weights in EIGHT_BIT_WEIGHTS and device.fp8_tflops and timing.group == "serving":
         return device.fp8_tflops / device.fp16_tflops
-    geforce = (device.vendor, device.kind) == ("NVIDIA", "consumer GPU")
-    return 2.0 if geforce and timing.engine.startswith("llama.cpp-cuda") else 1.0
+    sums = device.fp16_sum_tflops or device.fp16_tflops
+    return sums / device.fp16_tflops if timing.engine.startswith("llama.cpp-cuda") else 1.0
 
 
 def reserve(plan: Plan, engine: Engine) -> Reserve:
@@ -229,11 +257,20 @@ def cache_layers(model, scenario, layers) -> list[CacheLayers]:
         count = max(1, round(group.layers * share))
         own = parallel.device_group(group, scenario.tp)
         for each, most in own.stores(*widths):
-            found.append(CacheLayers(count, each / group.layers, window=most))
+            entry = _entry(group) if np.isinf(most) else {}
+            found.append(CacheLayers(count, each / group.layers, window=most, **entry))
         if group.state_bytes:
             state = group.state_bytes * parallel.state_share(group.query_heads, scenario.tp)
             found.append(CacheLayers(count, 0.0, state_bytes=float(state)))
     return found
+
+
+def _entry(group):
+    """What CacheLayers says of an entry that stands for several tokens; {} where none does."""
+    if group.stride == 1:
+        return {}
+    index = group.index_bytes // FP16_BYTES
+    return {"stride": group.stride, "key_dim": group.key_dim, "index_dim": index}
 
 
 UNBOUNDED = 2**30  # tokens beyond which a context counts as without end

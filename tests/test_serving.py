@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from planner import Scenario, answer, decode, plan
 from planner.charts import bars, curves
+from planner.engines.memory import TERMS
 from planner.engines.timing import timings
 from planner.hardware.parallel import layouts
 from planner.inputs import overrides, presets
 from planner.reports import arithmetic, plan_report
-from planner.serving import parts, serve
+from planner.serving import capacities, parts, serve
 from tests.test_plan import calculator, printed, scenarios
 
 
@@ -55,7 +56,9 @@ def test_arrays_are_loops(scenario, name):
 
 
 def test_every_engine_has_its_memory_and_its_time():
-    assert set(presets.engines()) <= set(timings())
+    engines = presets.engines()
+    assert {engine.timed_as or id for id, engine in engines.items()} <= set(timings())
+    assert {id for id, engine in engines.items() if engine.timed_as} == {"vllm-0.34"}
 
 
 def test_a_figure_that_is_set_counts_and_is_marked():
@@ -199,6 +202,8 @@ def test_each_way_to_fit_that_an_engine_s_verdict_names_does(scenario):
     ):
         for found in re.findall(pattern, detail):
             assert serve(plan(replace(scenario, **change(found)))).fits, detail
+    if "batched tokens" in detail:
+        assert serve(plan(answer.with_small_step(scenario))).fits
     if "an 8-bit cache" in detail:
         assert serve(plan(answer.with_small_cache(scenario))).fits
     for found in re.findall(r"(\d+) devices", detail):
@@ -211,5 +216,43 @@ def test_what_an_engine_lacks_is_named_for_the_engine():
     said, detail = answer.served_verdict(
         serve(plan(Scenario("llama-3.1-8b", device="h100-sxm", engine="vllm-0.26", context=65_536)))
     )
-    assert said == "Does not fit: vLLM since 0.26 holds 7 requests of 65,536 tokens."
-    assert "It would fit with 7 requests, or 28,752 tokens each, or 4 devices, or " in detail
+    assert said == "Does not fit: vLLM 0.26 to 0.33 holds 6 requests of 65,536 tokens."
+    assert "It would fit with 6 requests, or 28,480 tokens each, or 4 devices, or " in detail
+
+
+@pytest.mark.parametrize(
+    ("scenario", "said"),
+    [
+        (
+            Scenario("llama-3.1-8b", device="h100-sxm", engine="vllm-0.26"),
+            "80 GB on the label, which are GiB (85.9 GB). 84.9 GB (79.1 GiB) can be allocated: the "
+            "total an engine reported. vLLM 0.26 to 0.33 may fill 78.1 GB (72.8 GiB): 0.92 of the "
+            "total memory.",
+        ),
+        (
+            Scenario("llama-3.1-8b", device="apple-m4-max"),
+            "128 GB on the label. 103 GB (96.0 GiB) can be allocated: the total the driver "
+            "reported.",
+        ),
+        (
+            Scenario("llama-3.1-8b", device="h100-sxm", memory=50, tp=2, engine="llama.cpp-cuda"),
+            "50.0 GB (46.6 GiB) can be allocated: as given. Of each device. llama.cpp CUDA, flash "
+            "attention may fill 50.0 GB (46.6 GiB): all of the total memory.",
+        ),
+    ],
+)
+def test_the_three_capacities_of_a_device_in_words(scenario, said):
+    assert answer.memory_help(serve(plan(scenario))) == said
+
+
+@pytest.mark.parametrize("engine", presets.engines())
+def test_an_engine_fills_no_more_than_it_may_within_its_fraction(engine):
+    served = serve(plan(Scenario("llama-3.1-8b", device="h100-sxm", engine=engine)))
+    held, sizes = served.reserve, capacities(served)
+    on_top = sum(
+        float(getattr(held, f"{term}_bytes"))
+        for term in TERMS
+        if getattr(served.engine, f"{term}_charged") == "on top"
+    )
+    assert sizes.allocatable - held.left_bytes - on_top == pytest.approx(sizes.engine)
+    assert sizes.engine <= sizes.allocatable < sizes.label * 1.08

@@ -13,6 +13,7 @@ from planner.logs.parse import LogReading
 from planner.logs.predicted import ONE_LAYER, Setup
 from planner.logs.reconcile import Row
 from planner.models.notation import shorten
+from planner.units import GB
 
 MOVES = 1e-3  # by what part a row changes that is said to depend on a figure
 OLLAMA_CONTEXT = 4096  # tokens; https://docs.ollama.com/faq
@@ -135,7 +136,8 @@ def _of_engine(reading, engine):
     other = next(row for row in others if row[:4] == engine[:4])
 
     def vary(setup):
-        return setup._replace(engine=presets.engine(other))
+        known = setup.scenario.engine_as_is(other, setup.scenario.memory * GB)
+        return setup._replace(engine=known)
 
     what = "back end" if reading.engine == "llama.cpp" else "version"
     return Assumed("version", f"{name}; the log does not say the {what}", vary)

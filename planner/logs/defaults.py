@@ -15,6 +15,7 @@ from planner.units import GB, GIB
 LARGEST_UNCUT = 32_768  # tokens; vLLM's first engine cuts longer prompts by default
 SMALLEST_STEP = 2048
 V0_SINCE = 8  # the last versions of vLLM 0.x whose only engine was the first one come before
+RELEASES = {"vllm-0.5": 5, "vllm-0.20": 19, "vllm": 25, "vllm-0.26": 33, "vllm-0.34": 34}
 KEPT_PREFIXES = 26  # vLLM 0.x that keeps prefixes of hybrid models by default
 
 
@@ -90,4 +91,4 @@ def release(reading: LogReading, engine: str) -> int:
     """The second number of vLLM's version; of the row that stands in where the log is silent."""
     if reading.release is not None:
         return reading.release
-    return {"vllm-0.20": 19, "vllm": 25}.get(engine, 34)
+    return RELEASES.get(engine, max(RELEASES.values()))

@@ -98,7 +98,7 @@ def plan_of_reading(reading: LogReading, text: str | bytes = "", **given: str) -
     setup = Setup(
         reading,
         scenario,
-        presets.engine(scenario.engine),
+        scenario.engine_as_is(scenario.engine, scenario.memory * GB),
         known=bool(link["device"]),
         weights_known="weights" not in asked,
         cache_known=not {"cache_k", "cache_v"} & {*asked},

@@ -29,7 +29,9 @@ DIALECTS = {  # which speak as llama.cpp does: their names, and words that only 
     "ollama": ("ollama", re.compile(r'\bollama\b|source=ggml\.go|msg="model weights"')),
     "ik": ("ik_llama.cpp", re.compile(r"\bmla_attn +=|\battn_max_b +=|c\^KV \(|ik_llama")),
 }
-VLLM = ((26, "vllm-0.26"), (20, "vllm"), (0, "vllm-0.20"))  # since which 0.x, the newest first
+# Since which 0.x, the newest first; of which a log is that does not say.
+VLLM = ((34, "vllm-0.34"), (26, "vllm-0.26"), (20, "vllm"), (6, "vllm-0.20"), (0, "vllm-0.5"))
+UNSAID, EARLY = 26, 6
 KINDS = ("config", "arguments", "command", "flag")  # of arguments, what counts first before
 SHOWN = 300  # characters of a line that are kept
 
@@ -125,16 +127,16 @@ class LogReading:
         release = re.match(r"v?0\.(\d{1,3})(?!\d)", self.version or "")
         if release:
             return int(release[1])
-        return VLLM[0][0] if re.match(r"v?[1-9]\d?\.", self.version or "") else None
+        return UNSAID if re.match(r"v?[1-9]\d?\.", self.version or "") else None
 
     @property
     def engine_id(self):
         """The row of presets/engines.csv that fits best, "" where no engine was recognised."""
         if self.engine == "vllm":
             # Only early versions print blocks, or tokens that are not concurrency times length;
-            # without either sign the newest one is meant.
+            # without either sign one of the newer is meant.
             early = self.blocks is not None or self.groups_counted
-            unsaid = 0 if early else VLLM[0][0]
+            unsaid = EARLY if early else UNSAID
             minor = unsaid if self.release is None else self.release
             return next(id for since, id in VLLM if minor >= since)
         if self.engine == "llama.cpp":

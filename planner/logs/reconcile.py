@@ -19,6 +19,10 @@ CUTTING = (
     "group_slack",
     "steps_in_flight",
     "state_slots",
+    "window_share",
+    "compressed_window_share",
+    "states_share",
+    "compressed_blocks",
 )
 OWN_TERMS = ("weights_gib", "activation_gib", "non_torch_gib", "pool_gib")
 SOME_LENGTHS = (4096, 131_072)  # longest requests that stand for any
@@ -121,6 +125,8 @@ def reconcile(
         one = _of_request(bare, size, np.array([reading.max_model_len]))[0]
         how = f"one request of {reading.max_model_len:,} tokens"
         add("needed for one request", "GiB", one / GIB, "needed_gib", GIB, how)
+    if engine.paging == "shared":
+        size["layers"] = _printed_together(reading, layers)
     if pool is not None and pool > 0:
         _held(add, reading, bare, size, pool)
     return tuple(rows)
@@ -144,6 +150,8 @@ def _as_said(engine, reading):
         engine = engine.changed(block_tokens=reading.block_tokens)
     if reading.sequences and reading.engine == "vllm":
         engine = engine.changed(logit_rows=reading.sequences)
+    if reading.window_share:
+        engine = engine.changed(window_share=reading.window_share)
     if reading.eager == "True":
         engine = engine.changed(graphs_gib=0.0)
     if reading.groups_counted:
@@ -191,11 +199,29 @@ def _pool(reading, engine, size, total, weights, sizes):
     devices = (reading.tensor_parallel or 1) * (reading.pipeline_parallel or 1)
     model = {"width": width, "vocabulary": vocabulary, "query_heads": heads}
     plan = reserve(start, total_bytes=free, weights_bytes=left, devices=devices, **size, **model)
-    names = ("weights", "non_torch", "activation", "graphs")
+    names = ("weights", "non_torch", "activation", "graphs", "headroom")
     charged = {name: getattr(start, f"{name}_charged") for name in names}
     inside = sum(getattr(plan, f"{name}_bytes") for name in names if charged[name] == WHEN[1])
-    states = (reading.state_gib or 0.0) * GIB  # taken of the same memory, printed apart
-    return float(plan.budget_bytes - inside) - states
+    room = float(plan.budget_bytes - inside)
+    if room > 0 and engine.paging == "shared":
+        return float(plan.blocks * plan.block_tokens) * _printed_bytes(reading, engine, size)
+    return room - (reading.state_gib or 0.0) * GIB  # taken of the same memory, printed apart
+
+
+def _printed_together(reading, layers):
+    """The layers whose cache SGLang's printed pool is of: it prints states, and windows, apart."""
+    kept = [each for each in layers if each.token_bytes]
+    full = [each for each in kept if np.isinf(each.window)]
+    return tuple(full if full and not reading.window_tokens else kept) or tuple(layers)
+
+
+def _printed_bytes(reading, engine, size):
+    """Bytes of SGLang's printed pool for each token that it says it holds."""
+    found = 0.0
+    for each in _printed_together(reading, size["layers"]):
+        share = 1.0 if np.isinf(each.window) else engine.window_share
+        found += share * each.layers * each.token_bytes
+    return found
 
 
 def _pools(add, reading, engine, size, total, weights, sizes):

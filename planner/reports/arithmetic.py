@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass
 
 from planner import describe
+from planner.engines.memory import TERMS
 from planner.hardware import parallel
 from planner.inputs import presets
 from planner.plan import READING_TOKENS_PER_S, Plan
@@ -302,7 +303,7 @@ def with_engine(served: Served) -> list[Worked]:
     ]
     held = served.reserve
     before, inside = 0.0, 0.0
-    for term in ("weights", "non_torch", "activation", "graphs"):
+    for term in TERMS:
         when = getattr(served.engine, f"{term}_charged")
         count = float(getattr(held, f"{term}_bytes"))
         before += count * (when == "before")
