@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from planner import Scenario, plan
 from planner.maintain import models
 from planner.models.architectures.families import FAMILIES
-from planner.models.architectures.vision import TOWERS
+from planner.models.architectures.towers import PICTURES
 from planner.models.config import MAX_BYTES, Refusal, read_config
 from planner.models.notation import model_from_text
 
@@ -399,7 +399,7 @@ HOSTILE = st.one_of(
     st.integers(-5, 200),
     st.text(max_size=8),
 )
-KNOWN = sorted({*FAMILIES, *TOWERS})
+KNOWN = sorted({*FAMILIES, *PICTURES})
 SEEDS = [json.loads(text) for text in CONFIGS.values()] + list(MIRRORS.values())
 FIELDS = sorted({name for seed in SEEDS for name in (*seed, *seed.get("text_config", ()))})
 

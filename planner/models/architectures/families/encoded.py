@@ -1,0 +1,3 @@
+"""Decoders over an encoder: they store their own tokens and, once more, the source's."""
+
+ENCODED = {}
