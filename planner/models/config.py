@@ -9,9 +9,10 @@ import json
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from planner.models.architectures import storage
+from planner.models.architectures import encoders, storage
 from planner.models.architectures.beside import Beside
 from planner.models.architectures.families import FAMILIES
+from planner.models.architectures.family import Family
 from planner.models.architectures.feeds import feed_forward
 from planner.models.architectures.fields import Fields, Refusal
 from planner.models.architectures.refused import REASONS, layout_left_over
@@ -56,6 +57,8 @@ def read_config(
     nested = next((key for key in NESTED if isinstance(outer.get(key), dict)), None)
     inner = outer[nested] if nested else outer
     outer_type, family_type = _type(outer), _type(inner) or _type(outer)
+    if family_type in encoders.ENCODERS:
+        raise Refusal(encoders.refusal(family_type, Fields(inner, Family())))
     family = _family(outer, outer_type, family_type, nested)
     towers = [found[outer_type] for found in (PICTURES, SOUNDS) if outer_type in found]
     fields = Fields(inner, family, prefix=f"{nested}." if nested else "")
@@ -205,7 +208,7 @@ def _model(fields, around, family, towers):
         parameters=parameters + sum(more) + (1 if tied else 2) * matrix + positions * hidden + seen,
         embedding_parameters=(0 if tied else matrix) + more.embedding,
         head_parameters=matrix,
-        vision_parameters=seen,
+        vision_parameters=seen + more.reading,
         expert_parameters=parts.routed,
         experts=parts.experts,
         experts_per_token=parts.per_token,

@@ -8,7 +8,7 @@ may carry a number after a colon, which is the layer's own.
 
 from dataclasses import replace
 
-from planner.models.architectures.fields import Fields, Refusal
+from planner.models.architectures.fields import Refusal
 from planner.models.model import FP16_BYTES as FP16
 from planner.models.model import LayerGroup
 
@@ -26,7 +26,7 @@ def heads(fields, kind):
     window = fields.count("window") if word.endswith("window") else None
     group = LayerGroup(1, query, kv if stores else 0, key, value, window=window)
     parameters = hidden * query * (key * (2 if gated else 1) + value)
-    if family.head_gate:
+    if fields.flag("use_head_wise_attn_gate", family.head_gate):
         each = fields.find("gating")[1] in (None, True, "per-head")
         parameters += hidden * query * (1 if each else value)
     if stores:
@@ -50,6 +50,14 @@ def global_heads(fields, kind):
     if shared := fields.number("num_global_key_value_heads", None):
         changes["num_key_value_heads"] = shared
     return heads(fields.overlaid(changes.items()), kind)
+
+
+def other_heads(fields, kind):
+    """Step 3: layers with a window may have other heads, in a table of their own."""
+    table = fields.table("attention_other_setting") or {}
+    names = ("num_attention_heads", "num_attention_groups", "head_dim")
+    changes = [(name, table[name]) for name in names if table.get(name) is not None]
+    return heads(fields.overlaid(changes), kind)
 
 
 def grouped_heads(fields, kind):
@@ -248,10 +256,6 @@ def renamed(mixer, **names):
     """The same kind of layer, its numbers under names of their own."""
 
     def read(fields, kind):
-        usual = {**fields.family.names}
-        family = replace(fields.family, names={**usual, **names})
-        other = Fields(fields.values, family, fields.prefix, fields.used, fields.notes)
-        other.touched = fields.touched
-        return mixer(other, kind)
+        return mixer(fields.renamed(**names), kind)
 
     return read

@@ -11,11 +11,12 @@ from planner.models.architectures.attention import stream_mixing
 
 class Beside(NamedTuple):
     """Parameters that are multiplied; those of embeddings, which are looked up; those of tables
-    that engines keep in host memory."""
+    that engines keep in host memory; those of an encoder, which writes no text."""
 
     parameters: int = 0
     embedding: int = 0
     host: int = 0
+    reading: int = 0
 
 
 # --- a further embedding for each layer (Gemma 3n, Gemma 4 E) -----------------------------------

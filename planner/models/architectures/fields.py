@@ -1,5 +1,7 @@
 """Reading numbers out of a config.json: by any of their names, within bounds, leaving a trace."""
 
+from dataclasses import replace
+
 from planner.models.notation import shorten
 
 REQUIRED = object()
@@ -208,11 +210,15 @@ class Fields:
 
     def overlaid(self, changes):
         """The same reading with some fields replaced."""
-        if not changes:
-            return self
-        own = Fields(
-            {**self.values, **dict(changes)}, self.family, self.prefix, self.used, self.notes
-        )
+        return self._as({**self.values, **dict(changes)}, self.family)
+
+    def renamed(self, **names):
+        """The same reading with other names for some of the planner's words."""
+        usual = {**self.family.names}
+        return self._as(self.values, replace(self.family, names={**usual, **names}))
+
+    def _as(self, values, family):
+        own = Fields(values, family, self.prefix, self.used, self.notes)
         own.touched = self.touched
         return own
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from planner.models.architectures import beside, feeds, stacks
-from planner.models.architectures.attention import global_heads, heads, renamed
+from planner.models.architectures.attention import global_heads, heads, other_heads, renamed
 from planner.models.architectures.family import Family, experts_in
 from planner.models.architectures.recurrent import convolved_heads
 
@@ -71,7 +71,7 @@ _MIMO2 = Family(
     mixers={"full": heads, "window": _MIMO_WINDOW},
 )
 _STEP = Family(
-    kinds=stacks.all_full,
+    mixers={"full": heads, "window": other_heads},
     feeds=feeds.step_feeds,
     names={
         "kv_heads": ("num_attention_groups", "num_key_value_heads"),
