@@ -17,6 +17,7 @@ from planner.models.architectures.feeds import feed_forward
 from planner.models.architectures.fields import Fields, Refusal
 from planner.models.architectures.refused import REASONS, layout_left_over
 from planner.models.architectures.sound import SOUNDS
+from planner.models.architectures.storage import Part
 from planner.models.architectures.towers import PICTURES
 from planner.models.model import MAX_NAME, Model
 from planner.models.notation import model_to_text, shorten
@@ -173,17 +174,8 @@ def _model(fields, around, family, towers):
     """Add up the layers and everything beside them."""
     hidden = fields.number("hidden")
     vocabulary = fields.number("vocabulary")
-    stack = family.stack(fields)
     norm = hidden * (2 if family.norms_with_bias else 1)
-    groups, parameters = Counter(), norm  # the last one
-    alike = Counter(zip(stack, fields.overrides(len(stack)), strict=True))
-    for ((kind, _), changes), many in alike.items():
-        group, count = family.mixer(kind)(fields.overlaid(changes), kind)
-        groups[group] += many
-        parameters += many * count
-    parts = feed_forward(fields, Counter(feed for _, feed in stack))
-    parameters += parts.parameters + parts.routed + family.norms * norm * len(stack)
-    parameters += family.every(fields) * len(stack) if family.every else 0
+    groups, feeds, parts = _layers(fields, family, norm)
     more = family.beside(fields) if family.beside else Beside()
 
     matrix = vocabulary * hidden
@@ -201,19 +193,55 @@ def _model(fields, around, family, towers):
             "The thinker alone is planned, which writes text; what speaks (talker, code2wav) is not "
             "counted."
         )
+    parts += [
+        Part("embedding", None, matrix + more.embedding + positions * hidden),
+        Part("head", None, 0 if tied else matrix),
+        Part("small", None, norm + more.parameters),
+        Part("towers", None, seen + more.reading),
+    ]
+    counted = sum(part.parameters for part in parts)
+    dtype, stored_bytes = storage.weight_format(fields, around, parts)
     return Model(
         id="config",
         name="config",
-        groups=tuple(replace(group, layers=count) for group, count in groups.items()),
-        parameters=parameters + sum(more) + (1 if tied else 2) * matrix + positions * hidden + seen,
+        groups=groups,
+        parameters=counted + more.host,
         embedding_parameters=(0 if tied else matrix) + more.embedding,
         head_parameters=matrix,
         vision_parameters=seen + more.reading,
-        expert_parameters=parts.routed,
-        experts=parts.experts,
-        experts_per_token=parts.per_token,
+        expert_parameters=sum(part.parameters for part in parts if part.kind == "experts"),
+        host_parameters=more.host,
+        experts=max((feed.experts for feed in feeds), default=0),
+        experts_per_token=max((feed.per_token for feed in feeds), default=0),
         draft_layers=draft,
         width=hidden,
         max_context=fields.number("context", None),
-        dtype=storage.weight_format(fields, around, parts.experts > 0),
+        dtype=dtype,
+        file_bytes=stored_bytes,
     )
+
+
+def _layers(fields, family, norm):
+    """Groups of alike layers, the kinds of their feed-forwards, and every part with its parameters."""
+    stack = family.stack(fields)
+    changes = fields.overrides(len(stack))
+    every = family.norms * norm + (family.every(fields) if family.every else 0)
+    mixers = {
+        (kind, own): family.mixer(kind)(fields.overlaid(own), kind)
+        for (kind, _), own in dict.fromkeys(zip(stack, changes, strict=True))
+    }
+    feeds = {kind: feed_forward(fields, kind) for _, kind in dict.fromkeys(stack)}
+    groups, parts = Counter(), []
+    for layer, ((kind, feed), own) in enumerate(zip(stack, changes, strict=True)):
+        group, count = mixers[kind, own]
+        groups[group] += 1
+        found = feeds[feed]
+        parts += [
+            Part("mixer", layer, count),
+            Part("dense", layer, found.dense),
+            Part("shared", layer, found.shared),
+            Part("experts", layer, found.routed),
+            Part("small", layer, every + found.small),
+        ]
+    alike = tuple(replace(group, layers=many) for group, many in groups.items())
+    return alike, feeds.values(), [part for part in parts if part.parameters]

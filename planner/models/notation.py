@@ -35,6 +35,7 @@ MODEL_LETTERS = {
     "h": "head_parameters",
     "i": "vision_parameters",
     "x": "expert_parameters",
+    "g": "host_parameters",
     "n": "experts",
     "k": "experts_per_token",
     "l": "draft_layers",

@@ -35,7 +35,9 @@ def heads(fields, kind):
     bias = family.flag_bias if fields.flag("attention_bias") else family.bias
     if bias:
         parameters += query * key + kv * (key + value) + (hidden if bias == "all" else 0)
-    normed = family.qk_flag if fields.flag("use_qk_norm") else family.qk_norm
+    normed = family.qk_norm
+    if family.qk_flag:
+        normed = family.qk_flag if fields.flag("use_qk_norm", bool(normed)) else ""
     if normed:
         parameters += query * key if normed == "full" else key
         parameters += stores * (kv * key if normed == "full" else key)

@@ -5,7 +5,6 @@ dense, moe, linear or none, or two of them with a plus; a number after a colon, 
 “dense:8192”, is the layer's own inner width.
 """
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from planner.models.architectures.fields import Refusal, each
@@ -13,14 +12,16 @@ from planner.models.architectures.fields import Refusal, each
 LAYERS = {"dense": "dense", "sparse": "moe"}
 
 
-class Feeds(NamedTuple):
-    """All feed-forward parts: parameters outside the routed experts and in them, experts a layer,
-    and how many of them a token uses."""
+class Feed(NamedTuple):
+    """One layer's part: parameters of its dense block, of experts that every token uses, of routed
+    ones, and of routers; how many routed experts there are, and how many a token uses."""
 
-    parameters: int
-    routed: int
-    experts: int
-    per_token: int
+    dense: int = 0
+    shared: int = 0
+    routed: int = 0
+    small: int = 0
+    experts: int = 0
+    per_token: int = 0
 
 
 def everywhere(fields, layers):
@@ -119,40 +120,50 @@ def no_feeds(fields, layers):
     return ["none"] * layers
 
 
-def feed_forward(fields, kinds: Mapping[str, int]) -> Feeds:
-    """What all layers' parts hold; `kinds` counts the layers of each kind."""
+def feed_forward(fields, kind: str) -> Feed:
+    """What one layer's part of this kind holds."""
     family, hidden = fields.family, fields.count("hidden")
-    matrices = 3 if family.gated else 2
-    bias = fields.flag("mlp_bias", family.mlp_bias)
-
-    def block(width, inner, bias=False):
-        return matrices * width * inner + (width + (matrices - 1) * inner if bias else 0)
-
-    dense = routed = experts = per_token = 0
-    parts = [(part, layers) for kind, layers in kinds.items() for part in kind.split("+")]
-    for kind, layers in parts:
-        word, _, own = kind.partition(":")
+    found = Feed()
+    for part in kind.split("+"):
+        word, _, own = part.partition(":")
         if word == "dense":
             usual = family.mlp_factor * hidden or None
             inner = int(own) if own else fields.number("intermediate", usual)
             inner = fields.count("intermediate") if inner is None else inner
-            dense += layers * block(hidden, inner, bias)
-        if word == "linear":  # all that pruning left of it (Nemotron-NAS)
-            dense += layers * hidden**2
-        if word == "moe":
-            experts, per_token = fields.count("experts"), fields.count("experts_per_token")
-            inner = fields.count("expert_intermediate")
-            width = fields.number("moe_latent", None) or hidden
-            routed += layers * experts * block(width, inner)
-            shared = fields.number("shared_intermediate", None)
-            if shared is None or family.shared_each:
-                one = inner if shared is None else shared
-                shared = fields.number("shared_experts", family.shared_experts) * one
-            idle = fields.number("zero_expert_num", 0)  # routed to, but empty
-            dense += layers * (block(hidden, shared) + hidden * (experts + idle))
-            if shared and family.shared_gate:
-                dense += layers * hidden
-            if width != hidden:
-                normed = width if fields.flag("latent_moe_use_norm") else 0
-                dense += layers * (2 * hidden * width + normed)
-    return Feeds(dense, routed, experts, per_token)
+            found = found._replace(dense=_block(fields, hidden, inner))
+        elif word == "linear":  # all that pruning left of it (Nemotron-NAS)
+            found = found._replace(dense=hidden**2)
+        elif word == "moe":
+            found = _mixture(fields)._replace(dense=found.dense)
+    return found
+
+
+def _block(fields, width, inner):
+    """A feed-forward block of two or, with a gate, three matrices."""
+    matrices = 3 if fields.family.gated else 2
+    biased = fields.flag("mlp_bias", fields.family.mlp_bias)
+    return matrices * width * inner + (width + (matrices - 1) * inner if biased else 0)
+
+
+def _mixture(fields):
+    """Routed experts, the shared ones, and the router with what else stands before them."""
+    family, hidden = fields.family, fields.count("hidden")
+    experts, inner = fields.count("experts"), fields.count("expert_intermediate")
+    width = fields.number("moe_latent", None) or hidden
+    shared = fields.number("shared_intermediate", None)
+    if shared is None or family.shared_each:
+        one = inner if shared is None else shared
+        shared = fields.number("shared_experts", family.shared_experts) * one
+    idle = fields.number("zero_expert_num", 0)  # routed to, but empty
+    small = hidden * (experts + idle) + (hidden if shared and family.shared_gate else 0)
+    latent = 0
+    if width != hidden:
+        latent = 2 * hidden * width
+        small += width if fields.flag("latent_moe_use_norm") else 0
+    return Feed(
+        shared=(_block(fields, hidden, shared) if shared else 0) + latent,
+        routed=experts * _block(fields, width, inner),
+        small=small,
+        experts=experts,
+        per_token=fields.count("experts_per_token"),
+    )
