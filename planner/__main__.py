@@ -8,6 +8,7 @@ import argparse
 import json
 import signal
 import sys
+from pathlib import Path
 from urllib.parse import parse_qsl
 
 from planner import __version__, answer, describe
@@ -22,8 +23,10 @@ from planner.models.config import read_config
 from planner.plan import plan
 from planner.reports import commands, plan_report
 from planner.serving import Served, serve
+from planner.units import GIGA
 
 FITS, DOES_NOT_FIT, BAD_INPUT = 0, 1, 2
+MOST_GB = 1_000_000
 NO_PLAN = ("log", "accuracy")  # pages besides those of the lesson
 WITH_LOG = ("model", "device", "weights")  # what a link may add to a log
 
@@ -41,7 +44,8 @@ def main(arguments: list[str] | None = None) -> int:
         return _compare(asked)
     try:
         text = _text(file) if file else ""
-        instead = {"model": read_config(text).model.id} if asked.config else {}
+        reading = _config(asked, text) if asked.config else None
+        instead = {"model": reading.model.id} if reading else {}
     except (OSError, ValueError) as problem:
         return _refuse([f"{file}: {problem}"])
     read = read_link(asked.link, **instead)
@@ -49,7 +53,15 @@ def main(arguments: list[str] | None = None) -> int:
         return _refuse(read.lines())
     if asked.log:
         return _log(asked, text)
-    return _print(asked, read.found, None)
+    return _print(asked, read.found, None, reading.notes if reading else ())
+
+
+def _config(asked, text):
+    """A config.json as it stands, with its weights' size and what stands beside it."""
+    beside = Path(asked.config).with_name("hf_quant_config.json")
+    own = asked.config != "-" and Path(asked.config) != beside and beside.is_file()
+    size = round(asked.weights_gb * GIGA) if asked.weights_gb else None
+    return read_config(text, file_bytes=size, quantization=_text(beside) if own else "")
 
 
 def _compare(asked):
@@ -110,12 +122,16 @@ def _print_json(found):
     print(json.dumps(found, indent=2, allow_nan=False, ensure_ascii=False))
 
 
-def _print(asked, scenario, log: FromLog | None):
-    """Print the plan in the form that was asked for; its exit status."""
+def _print(asked, scenario, log: FromLog | None, notes=()):
+    """Print the plan in the form that was asked for; its exit status.
+
+    notes: what was assumed where a config.json is silent.
+    """
     served = serve(plan(scenario))
     compared = table(log.rows) if log else []
     if asked.json:
         added = {"log_notes": list(log.notes), "log_rows": compared} if log else {}
+        added |= {"config_notes": list(notes)} if asked.config else {}
         _print_json(plan_report.as_dict(served) | added)
     elif asked.markdown:
         print(plan_report.as_markdown(served), end="")
@@ -124,7 +140,9 @@ def _print(asked, scenario, log: FromLog | None):
     elif asked.command:
         print(_commands(served))
     else:
-        print("\n".join([*_lines(served), *_log_lines(log.notes if log else (), compared)]))
+        assumed = [f"assumed: {note}" for note in notes]
+        logged = _log_lines(log.notes if log else (), compared)
+        print("\n".join([*_lines(served), *assumed, *logged]))
     return FITS if answer.fits(served) else DOES_NOT_FIT
 
 
@@ -143,12 +161,26 @@ def _arguments(arguments):
     source.add_argument(
         "--log", metavar="FILE", help="plan what this start-up log speaks of (-: standard input)"
     )
+    parser.add_argument(
+        "--weights-gb",
+        type=_gigabytes,
+        metavar="GB",
+        help="size of the model's weight files, with --config; exact for any quantisation",
+    )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the flat JSON report")
     form.add_argument("--markdown", action="store_true", help="print the report as Markdown")
     form.add_argument("--csv", action="store_true", help="print every number as CSV")
     form.add_argument("--command", action="store_true", help="print the engines' start commands")
     return parser.parse_args(arguments)
+
+
+def _gigabytes(text):
+    """A size in GB that weights can have."""
+    size = float(text)
+    if not 0 < size < MOST_GB:
+        raise ValueError(text)
+    return size
 
 
 def _text(name):

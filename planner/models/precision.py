@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+CHECKPOINT = "size of the checkpoint, by its files or what its config says of each part"
+
 
 @dataclass(frozen=True)
 class WeightFormat:
@@ -74,7 +76,7 @@ class Weights:
     @property
     def basis(self):
         """What the total is, in words for the screen."""
-        return "size of the checkpoint's file" if self.measured else "estimated from the format"
+        return CHECKPOINT if self.measured else "estimated from the format"
 
 
 def stored_bytes(parameters, bits):

@@ -202,9 +202,7 @@ def crossing(fields, kind):
     hidden, query = fields.count("hidden"), fields.count("heads")
     width = fields.number("head_dim", None) or _share(fields, hidden, query)
     source = fields.number("source_tokens", 0)
-    group = LayerGroup(
-        1, query, query, width, width, state_bytes=2 * source * query * width * FP16
-    )
+    group = LayerGroup(1, query, query, width, width, state_bytes=2 * source * query * width * FP16)
     bias = {"": 0, "qv": 3, "all": 4}[fields.family.bias]
     return group, 2 * (4 * hidden * query * width + bias * hidden)
 
@@ -228,9 +226,7 @@ def say_sparse(fields, pooled=1):
         else "The indexer's keys are counted at 16 bits, as Transformers stores them; serving "
         "engines store 8 bits and a scale."
     )
-    fields.notes.append(
-        "All past tokens are counted as read, though sparse attention reads fewer."
-    )
+    fields.notes.append("All past tokens are counted as read, though sparse attention reads fewer.")
 
 
 def _kv_heads(fields, query):

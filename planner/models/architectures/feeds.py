@@ -65,9 +65,7 @@ def ernie_feeds(fields, layers):
     first, last = fields.number("moe_layer_start_index", 0), fields.find("moe_layer_end_index")[1]
     last = layers - 1 if last in (None, -1) else fields.number("moe_layer_end_index")
     step = fields.count("moe_layer_interval", 1)
-    return [
-        "moe" if (i + 1) % step == 0 and first <= i <= last else "dense" for i in range(layers)
-    ]
+    return ["moe" if (i + 1) % step == 0 and first <= i <= last else "dense" for i in range(layers)]
 
 
 def step_feeds(fields, layers):

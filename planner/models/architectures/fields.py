@@ -146,7 +146,9 @@ class Fields:
     def flags(self, word, least):
         """A list with a yes or no for each of so many layers."""
         name, value = self.find(word)
-        if not isinstance(value, list) or not all(isinstance(entry, (bool, int)) for entry in value):
+        if not isinstance(value, list) or not all(
+            isinstance(entry, (bool, int)) for entry in value
+        ):
             raise Refusal(f"{name} is not a list of true and false.")
         if not least <= len(value) <= 2 * MOST_LAYERS:
             raise Refusal(f"{name} has {len(value):,} entries for {least:,} layers.")
@@ -202,7 +204,9 @@ class Fields:
         table = self.table("per_layer_config") or {}
         changed = {}
         for number, values in table.items():
-            plain = isinstance(values, dict) and all(isinstance(v, (int, str)) for v in values.values())
+            plain = isinstance(values, dict) and all(
+                isinstance(v, (int, str)) for v in values.values()
+            )
             if not str(number).isdigit() or not plain:
                 raise Refusal("per_layer_config is not a table of fields by a layer's number.")
             changed[int(number)] = tuple(sorted(values.items()))

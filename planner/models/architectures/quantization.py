@@ -226,7 +226,9 @@ def _torchao(table):
     kind = table.get("quant_type")
     if isinstance(kind, dict):
         kind = kind.get("default", kind)
-    numbers = _inside(kind, "_data") if isinstance(kind, dict) else _inside(table, "quant_type_kwargs")
+    numbers = (
+        _inside(kind, "_data") if isinstance(kind, dict) else _inside(table, "quant_type_kwargs")
+    )
     word = kind.get("_type", "") if isinstance(kind, dict) else kind
     if not isinstance(word, str):
         return None

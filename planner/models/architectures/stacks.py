@@ -73,7 +73,9 @@ def every_nth_full(word):
         pattern = fields.find(word)[1]
         if isinstance(pattern, str):
             if not pattern or set(pattern) - {"L", "G"}:
-                raise Refusal(f"{fields.find(word)[0]} is {shorten(repr(pattern))}, not of L and G.")
+                raise Refusal(
+                    f"{fields.find(word)[0]} is {shorten(repr(pattern))}, not of L and G."
+                )
             spelled = {"L": lesser, "G": "full"}
             return [spelled[pattern[layer % len(pattern)]] for layer in range(layers)]
         step = fields.count(word)

@@ -159,20 +159,24 @@ def _nearest(scheme, parts, bits, exact):
     sizes = {}
     for part in parts:
         sizes[part.kind] = sizes.get(part.kind, 0) + part.parameters
-    main = "experts" if "experts" in sizes else max(("mixer", "dense"), key=lambda k: sizes.get(k, 0))
+    main = (
+        "experts" if "experts" in sizes else max(("mixer", "dense"), key=lambda k: sizes.get(k, 0))
+    )
     main_parts = [part for part in parts if part.kind == main and part.parameters]
     largest = sum(bits[p.kind, p.layer] * p.parameters for p in main_parts) / max(
         1, sum(p.parameters for p in main_parts)
     )
-    stems = {stored.stem for stored in (scheme.usual, scheme.experts, *scheme.single.values()) if stored}
+    stems = {
+        stored.stem for stored in (scheme.usual, scheme.experts, *scheme.single.values()) if stored
+    }
     best = None
     for row in rows("precisions.csv"):
         if row["use"] != "weights" or not _is_one_of(row["id"], stems | {SIXTEEN}):
             continue
         wide = {"experts": "expert_bits", "embedding": "embedding_bits", "head": "head_bits"}
-        estimate = sum(
-            many * float(row[wide.get(kind, "body_bits")]) for kind, many in sizes.items()
-        ) / 8
+        estimate = (
+            sum(many * float(row[wide.get(kind, "body_bits")]) for kind, many in sizes.items()) / 8
+        )
         own = float(row["expert_bits" if main == "experts" else "body_bits"])
         score = MAIN * abs(own / largest - 1) + abs(estimate / exact - 1)
         if best is None or score < best[0]:

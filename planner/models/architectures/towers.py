@@ -156,8 +156,8 @@ def step(fields, hidden):
     patch, image = fields.count("patch_size"), fields.count("image_size")
     patches = COLOURS * patch**2 * width + (image // patch) ** 2 * width + 2 * width
     halving = 9 * (2 * width**2 + 8 * width**2) + 6 * width
-    return layers * (plain_block(width, inner) + 2 * width) + patches + halving + (
-        4 * width * hidden
+    return (
+        layers * (plain_block(width, inner) + 2 * width) + patches + halving + (4 * width * hidden)
     )
 
 

@@ -74,9 +74,7 @@ _BART = Family(
     kinds=stacks.all_full, mixers=_MIXERS, beside=text_encoder, names=_NAMES, tied=True,
     gated=False, bias="all", mlp_bias=True, norms=3, norms_with_bias=True,
 )  # fmt: skip
-_T5 = Family(
-    mixers=_MIXERS, beside=t5_encoder, names=_T5_NAMES, tied=True, gated=False, norms=3
-)
+_T5 = Family(mixers=_MIXERS, beside=t5_encoder, names=_T5_NAMES, tied=True, gated=False, norms=3)
 
 ENCODED = {
     "whisper": Family(

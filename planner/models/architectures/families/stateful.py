@@ -129,7 +129,9 @@ STATEFUL = {
     "bailing_hybrid": _LING3,
     "lfm2": _LFM2,
     "lfm2_moe": replace(
-        _LFM2, feeds=feeds.after_dense, names={**_LFM2.names, "intermediate": ("intermediate_size",)}
+        _LFM2,
+        feeds=feeds.after_dense,
+        names={**_LFM2.names, "intermediate": ("intermediate_size",)},
     ),
     "nemotron_h": Family(
         blocks=stacks.nemotron_stack,
