@@ -177,9 +177,12 @@ def _arguments(arguments):
 
 def _gigabytes(text):
     """A size in GB that weights can have."""
-    size = float(text)
+    try:
+        size = float(text)
+    except ValueError:
+        size = 0
     if not 0 < size < MOST_GB:
-        raise ValueError(text)
+        raise argparse.ArgumentTypeError(f"“{text}” is no size of 0 to {MOST_GB:,} GB")
     return size
 
 

@@ -80,8 +80,8 @@ def read_config(
     model = replace(model, id=model_to_text(model))
     if unread := layout_left_over(fields):
         raise Refusal(
-            f"{family_type}: {', '.join(unread)} would change the layers in a way that is not known "
-            f"of this architecture; {NEXT}."
+            f"{family_type}: {', '.join(unread)} would change the layers in a way that is not "
+            f"known of this architecture; {NEXT}."
         )
     ignored = fields.left_over() + (around.left_over() if nested else ())
     ignored = tuple(key for key in ignored if key != nested)
@@ -142,8 +142,8 @@ def _family(outer, outer_type, family_type, nested):
         named = outer.get("architectures")
         what = f"; architectures says {shorten(repr(named))}" if named else ""
         raise Refusal(
-            f"This file has no model_type, so its architecture is unknown{what}; add the model_type "
-            "that the model's page shows."
+            f"This file has no model_type, so its architecture is unknown{what}; add the "
+            "model_type that the model's page shows."
         )
     for kind in (outer_type, family_type):
         if kind in REASONS:
@@ -190,8 +190,8 @@ def _model(fields, around, family, towers):
         )
     if around.values.get("omni"):
         fields.notes.append(
-            "The thinker alone is planned, which writes text; what speaks (talker, code2wav) is not "
-            "counted."
+            "The thinker alone is planned, which writes text; what speaks (talker, code2wav) is "
+            "not counted."
         )
     parts += [
         Part("embedding", None, matrix + more.embedding + positions * hidden),
@@ -222,7 +222,7 @@ def _model(fields, around, family, towers):
 
 
 def _layers(fields, family, norm):
-    """Groups of alike layers, the kinds of their feed-forwards, and every part with its parameters."""
+    """Groups of alike layers, what each kind of feed-forward holds, and every part."""
     stack = family.stack(fields)
     changes = fields.overrides(len(stack))
     every = family.norms * norm + (family.every(fields) if family.every else 0)

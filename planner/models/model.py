@@ -152,10 +152,11 @@ class Model:
     is it, and embedding_parameters is 0. vision_parameters: resident, but no part of writing text.
     expert_parameters: all routed experts together; of each layer's `experts` a token takes
     `experts_per_token`. host_parameters: tables looked up by a few rows a token, which engines keep
-    in host memory: no device holds them. draft_layers: layers that only speculative decoding loads, counted nowhere
-    else. width: of the hidden state that layers pass on. dtype: how the published weights are
-    stored, by the id of a weight format. file_bytes: size of the published weights where it is
-    known exactly, or what its config says of each part. 0 or None where a source is silent.
+    in host memory: no device holds them. draft_layers: layers that only speculative decoding loads,
+    counted nowhere else. width: of the hidden state that layers pass on. dtype: how the published
+    weights are stored, by the id of a weight format. file_bytes: size of the published weights
+    where it is known exactly, or what its config says of each part. 0 or None where a source is
+    silent.
     """
 
     id: str

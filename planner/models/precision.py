@@ -103,7 +103,8 @@ def weight_bytes(
     reads pictures, stored like the layers. host_parameters: tables on no device, stored like the
     layers. file_bytes: size of the real checkpoint in this very format, where known, or what its
     config says of each part; it wins over the estimate, since files hold what a parameter count
-    does not show (draft layers, a second copy of a tied head, norms at 32 bits). Raises ValueError where the parts are more than the whole.
+    does not show (draft layers, a second copy of a tied head, norms at 32 bits). Raises ValueError
+    where the parts are more than the whole.
     """
     parts = (
         embedding_parameters,

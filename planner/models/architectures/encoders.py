@@ -53,10 +53,11 @@ def refusal(kind, fields):
     if count:
         parameters = count(fields)
         weighs = (
-            f" Its {parameters:,} parameters take {parameters * 2 / 1e9:.3g} GB at 16 bits and twice "
-            "that at 32."
+            f" Its {parameters:,} parameters take {parameters * 2 / 1e9:.3g} GB at 16 bits and "
+            "twice that at 32."
         )
     return (
-        f"{kind} is an encoder: it reads a text and writes none, so it has no KV cache and no decode "
-        f"step to plan.{weighs} A device needs room for the weights and for one batch's activations."
+        f"{kind} is an encoder: it reads a text and writes none, so it has no KV cache and no "
+        f"decode step to plan.{weighs} A device needs room for the weights and for the activations "
+        "of one batch."
     )

@@ -25,9 +25,9 @@ class Family:
     output_gate: attention multiplies its output by one more query; head_gate: by one number a head.
     norms: norms of a layer, of the hidden width. positions: rows of a learned position table beyond
     the context, None without one. mlp_factor: feed-forward width over hidden width where the file
-    has none. shared_experts: how many where the file has none; shared_each: the file's width of the shared part
-    is of each; shared_gate: a gate before them.
-    multi_query: one key-value head by a flag.
+    has none. shared_experts: how many where the file has none; shared_each: the file's width of
+    the shared part is of each; shared_gate: a gate before them. multi_query: one key-value head by
+    a flag.
     """
 
     kinds: Callable = stacks.all_full

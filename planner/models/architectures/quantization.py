@@ -30,11 +30,12 @@ NF4_DOUBLE = Stored("nf4", 4.126953125)
 
 @dataclass(frozen=True)
 class Scheme:
-    """usual: of every matrix in the layers. experts: of routed ones where that differs. spared:
+    """How a checkpoint is stored.
+
+    usual: of every matrix in the layers. experts: of routed ones where that differs. spared:
     patterns of what stays at 16 bits. single: name of a module or pattern -> how it is stored.
-    outside: whether embedding and head are stored so too. linear: whether towers are too, where they
-    are not spared. only: whether nothing but what `single`
-    names is quantised.
+    outside: whether embedding and head are stored so too. linear: whether towers are, where they
+    are not spared. only: whether nothing but what `single` names is quantised.
     """
 
     usual: Stored
@@ -141,7 +142,7 @@ def _rounded(numbers):
 
 
 def _compressed_tensors(table):
-    """Groups of modules by name, kind or pattern; the first that speaks of all linear ones rules."""
+    """Groups of modules by name, kind or pattern; the first of all linear ones rules."""
     usual, single = None, {}
     for group in _inside(table, "config_groups").values():
         weights = _inside(group, "weights") if isinstance(group, dict) else {}
@@ -246,7 +247,7 @@ def _torchao(table):
 
 
 def _mlx(table):
-    """MLX: integers with a scale and a bias a group, embedding and head too; some modules differ."""
+    """MLX: integers with a scale and a bias a group, embedding and head too; modules may differ."""
     usual = _mlx_numbers(table)
     if usual is None:
         return None

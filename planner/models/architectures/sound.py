@@ -1,6 +1,6 @@
 """Parameters of the towers that turn sound into tokens, as `towers` has those for pictures."""
 
-from planner.models.architectures.towers import Tower, plain_block, sizes, two_matrices
+from planner.models.architectures.towers import Tower, plain_block, sizes
 
 
 def whisper_encoder(fields, hidden):

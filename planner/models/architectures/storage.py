@@ -6,6 +6,7 @@ words and numbers in it.
 """
 
 import re
+from collections import Counter
 from typing import NamedTuple
 
 from planner.files import rows
@@ -15,6 +16,7 @@ from planner.models.notation import shorten
 SIXTEEN = "fp16"
 WIDE = {"float32": "fp32", "bfloat16": SIXTEEN, "float16": SIXTEEN}
 CLOSE = 0.01  # a format whose bytes are off by less stands for the file without a word
+WIDTHS = {"experts": "expert_bits", "embedding": "embedding_bits", "head": "head_bits"}
 MAIN = 10  # how much more the bits of the largest part count than all bytes, in choosing a format
 
 # The matrices of a part that producers name one by one, and what the rest of a name says.
@@ -67,8 +69,8 @@ def weight_format(fields, around, parts):
         words = (table.get(key) for key in ("quant_algo", "format", "quant_method"))
         named = next((word for word in words if isinstance(word, str)), "without a name")
         fields.notes.append(
-            f"The quantisation ({shorten(named)}) is not known; 16 bits are taken. Choose its format "
-            "under Weights, or give the files' size."
+            f"The quantisation ({shorten(named)}) is not known; 16 bits are taken. Choose its "
+            "format under Weights, or give the files' size."
         )
         return SIXTEEN, None
     bits, strange = _bits(scheme, parts)
@@ -120,7 +122,8 @@ def _bits(scheme, parts):
 def _meant(pattern):
     """(layers, kind -> slots): what a name or a pattern speaks of.
 
-    layers is None for all; no slots means the whole part; the second is None where nothing is known.
+    layers is None for all; no slots means the whole part; the second is None where nothing is
+    known.
     """
     plain = pattern.removeprefix("re:").replace("\\d+", "*").replace("[0-9]+", "*")
     text = plain.replace("\\", "").lower().strip("^$ ")
@@ -134,7 +137,7 @@ def _meant(pattern):
         layers, text = {int(one) for one in numbered[1].split("|")}, numbered[2]
     rest = re.sub(r"^.*layers", "", text).strip(".*+$()?[]")
     if numbered and not rest:
-        return layers, {kind: () for kind in SLOTS}
+        return layers, dict.fromkeys(SLOTS, ())
     if SMALL.search(rest):
         return layers, {}
     for kind, words in KINDS:
@@ -156,29 +159,21 @@ def _slots(kind, rest):
 
 def _nearest(scheme, parts, bits, exact):
     """The id of the format that says most of it, and what its bytes would be."""
-    sizes = {}
+    sizes, stored = Counter(), Counter()
     for part in parts:
-        sizes[part.kind] = sizes.get(part.kind, 0) + part.parameters
-    main = (
-        "experts" if "experts" in sizes else max(("mixer", "dense"), key=lambda k: sizes.get(k, 0))
-    )
-    main_parts = [part for part in parts if part.kind == main and part.parameters]
-    largest = sum(bits[p.kind, p.layer] * p.parameters for p in main_parts) / max(
-        1, sum(p.parameters for p in main_parts)
-    )
-    stems = {
-        stored.stem for stored in (scheme.usual, scheme.experts, *scheme.single.values()) if stored
-    }
+        sizes[part.kind] += part.parameters
+        stored[part.kind] += part.parameters * bits[part.kind, part.layer]
+    main = "experts" if sizes["experts"] else max(("mixer", "dense"), key=sizes.get)
+    largest = stored[main] / max(sizes[main], 1) or exact
+    kinds = (scheme.usual, scheme.experts, *scheme.single.values())
+    stems = {each.stem for each in kinds if each} | {SIXTEEN}
     best = None
     for row in rows("precisions.csv"):
-        if row["use"] != "weights" or not _is_one_of(row["id"], stems | {SIXTEEN}):
+        if row["use"] != "weights" or not _is_one_of(row["id"], stems):
             continue
-        wide = {"experts": "expert_bits", "embedding": "embedding_bits", "head": "head_bits"}
-        estimate = (
-            sum(many * float(row[wide.get(kind, "body_bits")]) for kind, many in sizes.items()) / 8
-        )
-        own = float(row["expert_bits" if main == "experts" else "body_bits"])
-        score = MAIN * abs(own / largest - 1) + abs(estimate / exact - 1)
+        wide = {kind: float(row[WIDTHS.get(kind, "body_bits")]) for kind in sizes}
+        estimate = sum(many * wide[kind] for kind, many in sizes.items()) / 8
+        score = MAIN * abs(wide[main] / largest - 1) + abs(estimate / exact - 1)
         if best is None or score < best[0]:
             best = score, row["id"], estimate
     return best[1:]
