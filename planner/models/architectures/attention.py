@@ -34,7 +34,8 @@ def heads(fields, kind):
         parameters += hidden * kv * (key if one else key + value)
     bias = family.flag_bias if fields.flag("attention_bias") else family.bias
     if bias:
-        parameters += query * key + kv * (key + value) + (hidden if bias == "all" else 0)
+        outward = hidden if bias in ("all", "out") else 0
+        parameters += (query * key + kv * (key + value) if bias != "out" else 0) + outward
     normed = family.qk_norm
     if family.qk_flag:
         normed = family.qk_flag if fields.flag("use_qk_norm", bool(normed)) else ""
@@ -122,6 +123,27 @@ def latent(fields, kind):
         parameters += index * (hidden + pool) if pool > 1 else 0
         say_sparse(fields, pool)
     return group, parameters
+
+
+def plain_latent(fields, kind):
+    """As `latent`, without the gate that later models of the family have (Ling 2.5)."""
+    return latent(fields.without(head_gate=False), kind)
+
+
+def other_latent(fields, kind):
+    """Dots 3: layers with a window have a latent and heads of their own, under swa_… names."""
+    if fields.find("per_layer_config")[1] is not None:
+        return latent(fields, kind)
+    width, plain = fields.number("swa_head_dim", 256), fields.number("swa_qk_nope_head_dim", 192)
+    changes = {
+        "num_attention_heads": fields.number("swa_num_attention_heads", 64),
+        "kv_lora_rank": fields.number("swa_kv_lora_rank", 1024),
+        "q_lora_rank": fields.number("swa_q_lora_rank", 1024),
+        "qk_nope_head_dim": plain,
+        "qk_rope_head_dim": fields.number("swa_qk_rope_head_dim", width - plain),
+        "v_head_dim": fields.number("swa_v_head_dim", 128),
+    }
+    return latent(fields.overlaid(changes.items()), kind)
 
 
 def expanded_latent(fields, kind):

@@ -167,6 +167,21 @@ def shared_blocks(fields):
     return Beside(blocks * block + used * adapter)
 
 
+def adapters(fields):
+    """Phi-4 multimodal: an adapter of low rank for pictures and one for sound on every matrix, and
+    the two towers, which come in one size."""
+    hidden, query = fields.count("hidden"), fields.count("heads")
+    kv, inner = fields.count("kv_heads"), fields.count("intermediate")
+    width = fields.number("head_dim", None) or hidden // query
+    each = 2 * hidden + 2 * query * width + 2 * kv * width + 2 * hidden + 3 * inner
+    ranks = [
+        fields.within(word).count("r") for word in ("vision_lora", "speech_lora")
+        if fields.table(word)
+    ]
+    towers = 907_966_432 if ranks else 0
+    return Beside(reading=sum(ranks) * fields.layers() * each + towers)
+
+
 def input_norm(fields):
     """A norm right after the embedding (BLOOM, Inkling)."""
     return Beside(fields.count("hidden") * (2 if fields.family.norms_with_bias else 1))

@@ -221,6 +221,10 @@ class Fields:
         usual = {**self.family.names}
         return self._as(self.values, replace(self.family, names={**usual, **names}))
 
+    def without(self, **changes):
+        """The same reading of an architecture that differs in some of its row."""
+        return self._as(self.values, replace(self.family, **changes))
+
     def _as(self, values, family):
         own = Fields(values, family, self.prefix, self.used, self.notes)
         own.touched = self.touched

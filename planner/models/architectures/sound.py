@@ -40,6 +40,11 @@ def conformer3n(fields, hidden):
     return 681_348_640 + fields.number("hidden", 1536) * (hidden + 129)
 
 
+def frames_alone(fields, hidden):
+    """Gemma 4 12B: no tower; frames of sound are projected by one matrix."""
+    return fields.number("audio_embed_dim", 640) * hidden
+
+
 _ENCODER = {
     "layers": ("encoder_layers", "num_hidden_layers"),
     "hidden": ("d_model", "hidden_size"),
@@ -50,6 +55,7 @@ _ENCODER = {
 SOUNDS = {
     "gemma3n": Tower(conformer3n, part="audio_config"),
     "gemma4": Tower(conformer, part="audio_config", usual=False),
+    "gemma4_unified": Tower(frames_alone, part="audio_config", usual=False),
     "qwen2_5_omni": Tower(whisper_encoder, _ENCODER, part="audio_config"),
     "qwen3_omni_moe": Tower(omni3, _ENCODER, part="audio_config"),
 }

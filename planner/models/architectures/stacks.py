@@ -182,12 +182,16 @@ def named_attention(fields, layers):
 
 
 def grouped_kinds(fields, layers):
-    """Ling 2.5 and later: the last layer of each group attends, and all of an unfinished one."""
+    """Ling 2.5 and later: the last layer of each group attends, and all of an unfinished one.
+
+    Ling 3 has short convolutions in the others; before it they are lightning attention.
+    """
     size = fields.count("layer_group_size")
     whole = layers // size * size
+    newer = fields.find("kda_taps")[1] is not None
+    attends, other = ("full", "recurrent") if newer else ("plain", "lightning")
     return [
-        "full" if (layer + 1) % size == 0 or layer >= whole else "recurrent"
-        for layer in range(layers)
+        attends if (layer + 1) % size == 0 or layer >= whole else other for layer in range(layers)
     ]
 
 
@@ -205,6 +209,39 @@ def sparse_kinds(fields, layers):
     if own.find("sparse_attention_freq")[1] is None:
         return ["indexed"] * layers
     return each(own, "sparse_attention_freq", int, layers, {0: "full", 1: "indexed"})
+
+
+def pooled_kinds(fields, layers):
+    """GLM-5.3-Flash: every fourth layer attends, with an indexer of its own or an earlier one's."""
+    kinds = listed(fields, layers) or every_nth_full("pattern")(fields, layers)
+    owners = indexed_kinds(fields, layers)
+    return [
+        owner if kind in ("full", "indexed") else kind
+        for kind, owner in zip(kinds, owners, strict=True)
+    ]
+
+
+def dots3_kinds(fields, layers):
+    """Dots 3: the first two layers and every fourth after choose among all tokens."""
+    words = {"full_attention": "full", "indexed_attention": "full", "sliding_attention": "window"}
+    if fields.find("layer_types")[1] is not None:
+        return each(fields, "layer_types", str, layers, words)
+    return ["full" if layer < 2 or layer % 4 == 1 else "window" for layer in range(layers)]
+
+
+def alternating(fields, layers):
+    """GPT-Neo: kinds in words with how often they repeat, a window in the local ones."""
+    words = {"global": "full", "local": "window"}
+    if fields.find("attention_layers")[1] is not None:
+        return each(fields, "attention_layers", str, layers, words)
+    types = fields.find("attention_types")[1] or [[["global", "local"], -(-layers // 2)]]
+    try:
+        kinds = [words[word] for names, times in types for word in names * min(times, layers)]
+    except (KeyError, TypeError, ValueError):
+        raise Refusal("attention_types is not a list of kinds with how often they repeat.") from None
+    if len(kinds) < layers:
+        raise Refusal(f"attention_types names {len(kinds)} layers of {layers}.")
+    return kinds[:layers]
 
 
 def headed_kinds(fields, layers):
@@ -304,4 +341,6 @@ OWN_LISTS = (
     indexed_kinds,
     one_based_lists,
     headed_kinds,
+    dots3_kinds,
+    pooled_kinds,
 )

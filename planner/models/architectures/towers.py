@@ -89,7 +89,7 @@ def pixtral(fields, hidden):
 def moonvit(fields, hidden):
     """MoonViT in Kimi: learned two-dimensional positions, four patches merged."""
     layers, width, inner = sizes(fields)
-    rows, columns = fields.count("init_pos_emb_height"), fields.count("init_pos_emb_width")
+    rows, columns = fields.count("rows"), fields.count("columns")
     block = 4 * width * (width + 1) + 2 * width * inner + inner + width + 4 * width
     patches = COLOURS * fields.count("patch_size") ** 2 * width + width + rows * columns * width
     merge = 4 * width
@@ -119,6 +119,7 @@ def glm(fields, hidden):
 def qwen2_vl(fields, hidden):
     """Qwen2-VL: plain blocks four times as wide inside, four patches merged into one."""
     layers, width = fields.count("layers"), fields.count("embed_dim")
+    hidden = fields.number("hidden", hidden)  # what comes out; the tower's own is embed_dim
     merge = fields.number("spatial_merge_size", 2) ** 2 * width
     cells = COLOURS * fields.number("temporal_patch_size", 2) * fields.count("patch_size") ** 2
     block = plain_block(width, int(width * fields.share("mlp_ratio", 4)))
@@ -176,7 +177,7 @@ def glm_gated(fields, hidden):
 def moonvit3(fields, hidden):
     """MoonViT in Kimi K3: no biases, heads wider than the hidden state, learned positions."""
     layers, width, inner = sizes(fields)
-    rows, columns = fields.count("init_pos_emb_height"), fields.count("init_pos_emb_width")
+    rows, columns = fields.count("rows"), fields.count("columns")
     block = 4 * width * fields.count("qkv_hidden_size") + 2 * width * inner + 2 * width
     patches = COLOURS * fields.count("patch_size") ** 2 * width + rows * columns * width
     merge = 4 * width
@@ -198,6 +199,24 @@ def mobilenet(fields, hidden):
     return 325_588_032 + width * (hidden + 129)
 
 
+def muse(fields, hidden):
+    """Muse Glimmer: plain blocks, learned positions, four patches merged, three matrices."""
+    layers, width, inner = sizes(fields)
+    cells = COLOURS * fields.number("patch_temporal", 2) * fields.count("patch_size") ** 2
+    rows, join = fields.number("max_position_embeddings", 1024), fields.number("adapter", 4096)
+    merged = fields.number("merge_size", 2) ** 2 * width
+    adapter = merged * join + join**2 + join * hidden
+    return layers * plain_block(width, inner) + (cells + rows + 4) * width + adapter
+
+
+def patches_alone(fields, hidden):
+    """Gemma 4 12B: no tower; patches are embedded by one matrix and projected by another."""
+    side = fields.count("patch_size") * fields.number("pooling_kernel_size", 3)
+    cells, width = COLOURS * side**2, fields.count("mm_embed_dim")
+    rows = 2 * fields.number("mm_posemb_size", 1120)
+    return rows * width + 2 * cells + width * (cells + 5) + width * hidden
+
+
 def sizes(fields):
     return fields.count("layers"), fields.count("hidden"), fields.count("intermediate")
 
@@ -215,9 +234,11 @@ def two_matrices(width, hidden):
 _DEPTH = {"layers": ("depth",)}
 _QWEN3 = Tower(qwen, _DEPTH)
 _KIMI = {
-    "layers": ("vt_num_hidden_layers",),
-    "hidden": ("vt_hidden_size",),
-    "intermediate": ("vt_intermediate_size",),
+    "layers": ("vt_num_hidden_layers", "num_hidden_layers"),
+    "hidden": ("vt_hidden_size", "hidden_size"),
+    "intermediate": ("vt_intermediate_size", "intermediate_size"),
+    "rows": ("init_pos_emb_height", "pos_emb_height"),
+    "columns": ("init_pos_emb_width", "pos_emb_width"),
 }
 
 # The model_type of the whole file -> what turns its pictures into tokens.
@@ -226,6 +247,7 @@ PICTURES = {
     "gemma3": Tower(siglip),
     "gemma3n": Tower(mobilenet),
     "gemma4": Tower(gemma4),
+    "gemma4_unified": Tower(patches_alone),
     "glm4v": Tower(glm, _DEPTH),
     "glm4v_moe": Tower(glm, _DEPTH),
     "glm5_next": Tower(glm_gated, _DEPTH),
@@ -234,13 +256,14 @@ PICTURES = {
     "internvl_chat": Tower(internvit),
     "kimi_k25": Tower(moonvit, _KIMI),
     "kimi_k3": Tower(moonvit3, _KIMI),
-    "kimi_vl": Tower(moonvit),
+    "kimi_vl": Tower(moonvit, _KIMI),
     "llama4": Tower(llama4),
     "llava": Tower(clip),
     "llava_next": Tower(clip),
     "minimax_m3_vl": Tower(minimax),
     "ministral3": Tower(pixtral),
     "mistral3": Tower(pixtral),
+    "muse_glimmer": Tower(muse),
     "qwen2_vl": Tower(qwen2_vl, _DEPTH),
     "qwen2_5_vl": Tower(qwen_gated, _DEPTH),
     "qwen2_5_omni": Tower(qwen_gated, _DEPTH),

@@ -10,6 +10,21 @@ _DEEPSEEK = Family(
     mixers={"full": attention.latent, "unindexed": attention.latent},
 )
 _INDEXED = replace(_DEEPSEEK, kinds=stacks.indexed_kinds)
+_DOTS3 = Family(
+    kinds=stacks.dots3_kinds,
+    feeds=feeds.after_dense,
+    mixers={
+        "full": attention.latent,
+        "indexed": attention.latent,
+        "window": attention.other_latent,
+    },
+    names={
+        "window": ("sliding_window", "sliding_window_size"),
+        "shared_intermediate": ("shared_experts_intermediate_size",),
+    },
+    defaults={"first_dense": 1, "window": 512},
+    head_gate=True,
+)
 _COMPRESSED = Family(kinds=stacks.compressed_kinds, mixers={"any": attention.compressed})
 _SOURCED = Family(
     kinds=stacks.sourced_kinds, mixers={"any": attention.sourced}, beside=beside.engrams
@@ -39,6 +54,9 @@ LATENT = {
     "hy_v4": replace(
         _INDEXED, output_gate=True, every=beside.two_way_mixing, beside=beside.stream_head
     ),
+    "sarvam_mla": _DEEPSEEK,
+    "dots3_note": _DOTS3,
+    "dots3_note_text": _DOTS3,
     "minicpm3": Family(mixers={"full": attention.expanded_latent}, tied=True),
     "deepseek_v4": _COMPRESSED,
     "deepseek_ref": _COMPRESSED,

@@ -43,6 +43,8 @@ PLAIN = {
     "llama": LLAMA,
     "arcee": Family(gated=False),
     "apertus": Family(gated=False, qk_norm="head"),
+    "apertus1p5": Family(gated=False, qk_norm="head"),
+    "apertus1p5_text": Family(gated=False, qk_norm="head"),
     "baichuan": LLAMA,
     "internlm2": LLAMA,
     "internlm3": replace(LLAMA, names={"attention_bias": ("qkv_bias",)}, flag_bias="qkv"),
@@ -93,7 +95,11 @@ PLAIN = {
     "olmo2": Family(qk_norm="full"),
     "olmoe": Family(qk_norm="full", names=experts_in("intermediate_size")),
     "phimoe": replace(MIXTRAL, bias="all", norms_with_bias=True),
+    "sarvam_moe": replace(_AFTER_DENSE, qk_flag="head", qk_norm="head"),
     "seed_oss": Family(bias="qkv"),
+    "jais2": Family(
+        gated=False, mlp_bias=True, norms_with_bias=True, defaults={"attention_bias": True}
+    ),
     "smollm3": replace(QWEN2, bias="", tied=True),
     "mimo": replace(QWEN2, feeds=feeds.everywhere),
     "qwen2": QWEN2,

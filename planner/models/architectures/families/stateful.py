@@ -31,11 +31,11 @@ _KIMI = Family(
     beside=beside.attention_residuals,
 )
 _GLM_NEXT = Family(
-    kinds=stacks.every_nth_full("pattern"),
+    kinds=stacks.pooled_kinds,
     feeds=feeds.after_dense,
     mixers={
         "full": attention.latent,
-        "indexed": attention.latent,
+        "unindexed": attention.latent,
         "recurrent": recurrent.delta_attention,
     },
     every=beside.mixing_layers,
@@ -79,7 +79,12 @@ _LFM2 = Family(
 _LING3 = Family(
     kinds=stacks.grouped_kinds,
     feeds=feeds.after_dense,
-    mixers={"full": attention.latent, "recurrent": recurrent.delta_attention},
+    mixers={
+        "full": attention.latent,
+        "recurrent": recurrent.delta_attention,
+        "plain": attention.plain_latent,
+        "lightning": recurrent.lightning,
+    },
     defaults={"no_kda_lora": True},
     head_gate=True,
     shared_each=True,

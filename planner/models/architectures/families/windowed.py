@@ -80,6 +80,21 @@ _STEP = Family(
     qk_norm="head",
     head_gate=True,
 )
+_MUSE = Family(
+    kinds=stacks.every_nth_full("pattern"),
+    defaults={"pattern": 4},
+    qk_norm="",
+    output_gate=True,
+    norms=4,
+)
+_PLAMO3 = Family(
+    kinds=stacks.every_nth_full("pattern"),
+    names={"window": ("window_size", "sliding_window"), "pattern": ("sliding_window_pattern",)},
+    defaults={"pattern": 8},
+    tied=True,
+    qk_norm="head",
+    norms=4,
+)
 _INKLING = {
     "conv": ("conv_kernel_size", "sconv_kernel_size"),
     "window": ("sliding_window_size", "sliding_window"),
@@ -91,12 +106,23 @@ WINDOWED = {
     "ministral": _WINDOWED,
     "ministral3": _WINDOWED,
     "phi3": _WINDOWED,
-    "phi4mm": _WINDOWED,
+    "phi4mm": replace(_WINDOWED, beside=beside.adapters),
     "cohere2": replace(_PATTERN4, qk_norm="", tied=True, norms=1),
     "olmo3": _PATTERN4,
     "exaone4": replace(_PATTERN4, qk_norm="head"),
     "exaone4_5_text": replace(_PATTERN4, qk_norm="head"),
     "dots1": Family(kinds=stacks.upper_windowed, feeds=feeds.after_dense, qk_norm="head"),
+    "gpt_neo": Family(
+        kinds=stacks.alternating,
+        names={"window": ("window_size",), "heads": ("num_heads",), "layers": ("num_layers",)},
+        tied=True,
+        gated=False,
+        bias="out",
+        mlp_bias=True,
+        norms_with_bias=True,
+        positions=0,
+        mlp_factor=4,
+    ),
     "gemma2": _GEMMA2,
     "gemma3_text": _GEMMA3,
     "gemma3n_text": _GEMMA3N,
@@ -123,6 +149,9 @@ WINDOWED = {
     ),
     "mimo_v2_flash": _MIMO2,
     "mimo_v2": _MIMO2,
+    "muse_glimmer": _MUSE,
+    "muse_glimmer_text": _MUSE,
+    "plamo3": _PLAMO3,
     "step3p5": _STEP,
     "step3p7": _STEP,
     "afmoe": Family(
