@@ -46,8 +46,9 @@ class Engine:
     logit_rows: rows of logits at the peak. block_tokens: tokens in a block. pad_tokens: a context
     is padded to a multiple of it. paging: a key of `PAGINGS`. printed_tokens: a key of `PRINTED`.
     group_slack, steps_in_flight: see `grouped`. pool_taken: “all” where the pool takes all that is
-    left at start, as vLLM does, so that its size says nothing about need; else “as needed”. flags:
-    the version whose start command is known here.
+    left at start, as vLLM does, so that its size says nothing about need; else “as needed”.
+    hidden_tile, expert_tile: multiples to which MXFP4 experts are padded. flags: the version whose
+    start command is known here.
     """
 
     id: str
@@ -72,6 +73,8 @@ class Engine:
     group_slack: float = 1.0
     steps_in_flight: int = 1
     pool_taken: str = "as needed"
+    hidden_tile: int = 1
+    expert_tile: int = 1
     flags: str = ""
     figures: Mapping[str, Figure] = field(default_factory=dict, compare=False, hash=False)
 
@@ -88,7 +91,8 @@ class Engine:
                 raise ValueError(f"{self.id}: {name}: “{getattr(self, name)}” is not known")
         if not 0 < self.fraction <= 1:
             raise ValueError(f"{self.id}: fraction: {self.fraction} is not above 0 and at most 1")
-        for name in ("block_tokens", "pad_tokens", "batched_tokens", "steps_in_flight"):
+        least_one = ("block_tokens", "pad_tokens", "batched_tokens", "steps_in_flight")
+        for name in (*least_one, "hidden_tile", "expert_tile"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{self.id}: {name}: {getattr(self, name)} is less than 1")
         object.__setattr__(self, "figures", MappingProxyType(dict(self.figures)))

@@ -215,6 +215,7 @@ def _model(fields, around, family, towers):
         experts_per_token=max((feed.per_token for feed in feeds), default=0),
         draft_layers=draft,
         width=hidden,
+        expert_width=max((feed.inner for feed in feeds), default=0),
         max_context=fields.number("context", None),
         dtype=dtype,
         file_bytes=stored_bytes,

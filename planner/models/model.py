@@ -24,6 +24,7 @@ LIMITS = {
     "state_bytes": (0, 10**10),
     "index_bytes": (0, 10**6),
     "width": (0, 10**6),
+    "expert_width": (0, 10**6),
     "parameters": (1, 10**15),
     "embedding_parameters": (0, 10**12),
     "head_parameters": (0, 10**12),
@@ -153,10 +154,10 @@ class Model:
     expert_parameters: all routed experts together; of each layer's `experts` a token takes
     `experts_per_token`. host_parameters: tables looked up by a few rows a token, which engines keep
     in host memory: no device holds them. draft_layers: layers that only speculative decoding loads,
-    counted nowhere else. width: of the hidden state that layers pass on. dtype: how the published
-    weights are stored, by the id of a weight format. file_bytes: size of the published weights
-    where it is known exactly, or what its config says of each part. 0 or None where a source is
-    silent.
+    counted nowhere else. width: of the hidden state that layers pass on. expert_width: inside a
+    routed expert. dtype: how the published weights are stored, by the id of a weight format.
+    file_bytes: size of the published weights where it is known exactly, or what its config says of
+    each part. 0 or None where a source is silent.
     """
 
     id: str
@@ -172,6 +173,7 @@ class Model:
     experts_per_token: int = 0
     draft_layers: int = 0
     width: int = 0
+    expert_width: int = 0
     max_context: int | None = None
     dtype: str = "fp16"
     file_bytes: int | None = None

@@ -40,6 +40,7 @@ MODEL_LETTERS = {
     "k": "experts_per_token",
     "l": "draft_layers",
     "d": "width",
+    "w": "expert_width",
     "c": "max_context",
     "b": "file_bytes",
     "t": "dtype",

@@ -175,7 +175,8 @@ def adapters(fields):
     width = fields.number("head_dim", None) or hidden // query
     each = 2 * hidden + 2 * query * width + 2 * kv * width + 2 * hidden + 3 * inner
     ranks = [
-        fields.within(word).count("r") for word in ("vision_lora", "speech_lora")
+        fields.within(word).count("r")
+        for word in ("vision_lora", "speech_lora")
         if fields.table(word)
     ]
     towers = 907_966_432 if ranks else 0

@@ -14,7 +14,8 @@ LAYERS = {"dense": "dense", "sparse": "moe"}
 
 class Feed(NamedTuple):
     """One layer's part: parameters of its dense block, of experts that every token uses, of routed
-    ones, and of routers; how many routed experts there are, and how many a token uses."""
+    ones, and of routers; how many routed experts there are, how many a token uses, how wide each
+    is inside."""
 
     dense: int = 0
     shared: int = 0
@@ -22,6 +23,7 @@ class Feed(NamedTuple):
     small: int = 0
     experts: int = 0
     per_token: int = 0
+    inner: int = 0
 
 
 def everywhere(fields, layers):
@@ -164,4 +166,5 @@ def _mixture(fields):
         small=small,
         experts=experts,
         per_token=fields.count("experts_per_token"),
+        inner=inner,
     )

@@ -238,7 +238,9 @@ def alternating(fields, layers):
     try:
         kinds = [words[word] for names, times in types for word in names * min(times, layers)]
     except (KeyError, TypeError, ValueError):
-        raise Refusal("attention_types is not a list of kinds with how often they repeat.") from None
+        raise Refusal(
+            "attention_types is not a list of kinds with how often they repeat."
+        ) from None
     if len(kinds) < layers:
         raise Refusal(f"attention_types names {len(kinds)} layers of {layers}.")
     return kinds[:layers]
