@@ -167,6 +167,11 @@ def shared_blocks(fields):
     return Beside(blocks * block + used * adapter)
 
 
+def second_norm(fields):
+    """Falcon 40B and 180B norm the input of attention and of the feed-forward apart."""
+    return 2 * fields.count("hidden") if fields.flag("new_decoder_architecture") else 0
+
+
 def adapters(fields):
     """Phi-4 multimodal: an adapter of low rank for pictures and one for sound on every matrix, and
     the two towers, which come in one size."""

@@ -45,6 +45,11 @@ def frames_alone(fields, hidden):
     return fields.number("audio_embed_dim", 640) * hidden
 
 
+def spectrum(fields, hidden):
+    """Inkling: a table with a vector for each value of each band of the mel spectrum."""
+    return fields.count("n_mel_bins") * fields.count("mel_vocab_size") * hidden + hidden
+
+
 _ENCODER = {
     "layers": ("encoder_layers", "num_hidden_layers"),
     "hidden": ("d_model", "hidden_size"),
@@ -56,6 +61,7 @@ SOUNDS = {
     "gemma3n": Tower(conformer3n, part="audio_config"),
     "gemma4": Tower(conformer, part="audio_config", usual=False),
     "gemma4_unified": Tower(frames_alone, part="audio_config", usual=False),
+    "inkling_mm_model": Tower(spectrum, part="audio_config", usual=False),
     "qwen2_5_omni": Tower(whisper_encoder, _ENCODER, part="audio_config"),
     "qwen3_omni_moe": Tower(omni3, _ENCODER, part="audio_config"),
 }

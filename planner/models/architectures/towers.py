@@ -217,6 +217,12 @@ def patches_alone(fields, hidden):
     return rows * width + 2 * cells + width * (cells + 5) + width * hidden
 
 
+def small(fields, hidden):
+    """Inkling: a stack of matrices over patches, too small and too little known to be counted."""
+    fields.notes.append("The vision tower is not counted.")
+    return 0
+
+
 def sizes(fields):
     return fields.count("layers"), fields.count("hidden"), fields.count("intermediate")
 
@@ -252,6 +258,7 @@ PICTURES = {
     "glm4v_moe": Tower(glm, _DEPTH),
     "glm5_next": Tower(glm_gated, _DEPTH),
     "glm_ocr": Tower(glm_gated, _DEPTH),
+    "inkling_mm_model": Tower(small),
     "internvl": Tower(internvit),
     "internvl_chat": Tower(internvit),
     "kimi_k25": Tower(moonvit, _KIMI),

@@ -134,6 +134,7 @@ PLAIN = {
         mlp_bias=False,
         norms=1,
         multi_query=True,
+        every=beside.second_norm,
         names={"kv_heads": ("num_kv_heads",), "intermediate": ("ffn_hidden_size",)},
     ),
 }  # fmt: skip

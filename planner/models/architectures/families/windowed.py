@@ -95,11 +95,26 @@ _PLAMO3 = Family(
     qk_norm="head",
     norms=4,
 )
-_INKLING = {
+_INKLING_NAMES = {
     "conv": ("conv_kernel_size", "sconv_kernel_size"),
     "window": ("sliding_window_size", "sliding_window"),
     "intermediate": ("dense_intermediate_size", "intermediate_size"),
+    "expert_intermediate": ("moe_intermediate_size", "intermediate_size"),
+    "first_dense": ("dense_mlp_idx", "first_k_dense_replace"),
 }
+_INKLING = Family(
+    kinds=stacks.local_kinds,
+    feeds=feeds.after_dense,
+    mixers={
+        "full": convolved_heads(heads),
+        "hybrid": convolved_heads(heads),
+        "window": convolved_heads(_MIMO_WINDOW),
+    },
+    beside=beside.input_norm,
+    names=_INKLING_NAMES,
+    defaults={"pattern": 6},
+    qk_norm="head",
+)
 
 WINDOWED = {
     "mistral": _WINDOWED,
@@ -167,17 +182,5 @@ WINDOWED = {
         kinds=stacks.headed_kinds, feeds=feeds.after_dense, qk_norm="head", head_gate=True
     ),
     "mellum": Family(kinds=stacks.every_nth_full("pattern"), defaults={"pattern": 4}),
-    "inkling_text": Family(
-        kinds=stacks.local_kinds,
-        feeds=feeds.after_dense,
-        mixers={
-            "full": convolved_heads(heads),
-            "hybrid": convolved_heads(heads),
-            "window": convolved_heads(_MIMO_WINDOW),
-        },
-        beside=beside.input_norm,
-        names=_INKLING,
-        defaults={"pattern": 6},
-        qk_norm="head",
-    ),
+    **dict.fromkeys(("inkling_mm_model", "inkling_model", "inkling_text"), _INKLING),
 }
