@@ -8,6 +8,7 @@ import argparse
 import json
 import signal
 import sys
+from pathlib import Path
 from urllib.parse import parse_qsl
 
 from planner import __version__, answer, describe
@@ -23,8 +24,10 @@ from planner.models.config import read_config
 from planner.plan import plan
 from planner.reports import commands, plan_report
 from planner.serving import Served, serve
+from planner.units import GIGA
 
 FITS, DOES_NOT_FIT, BAD_INPUT = 0, 1, 2
+MOST_GB = 1_000_000
 NO_PLAN = ("log", "accuracy")  # pages besides those of the lesson
 
 
@@ -44,8 +47,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         log = _bytes(asked.log) if asked.log else b""
         file = asked.config
-        config = decode_log(_bytes(file)) if file else ""
-        instead = {"model": read_config(config).model.id} if file else {}
+        reading = _config(asked) if file else None
+        instead = {"model": reading.model.id} if reading else {}
     except (OSError, ValueError) as problem:
         return _refuse([f"{file or asked.log}: {problem}"])
     read = read_link(asked.link, **instead)
@@ -53,7 +56,17 @@ def main(arguments: list[str] | None = None) -> int:
         return _refuse(read.lines())
     if asked.log:
         return _log(asked, decode_log(log), instead)
-    return _print(asked, read.found, None)
+    return _print(asked, read.found, notes=reading.notes if reading else ())
+
+
+def _config(asked):
+    """A config.json as it stands, with its weights' size and what stands beside it."""
+    beside = Path(asked.config).with_name("hf_quant_config.json")
+    own = asked.config != "-" and Path(asked.config) != beside and beside.is_file()
+    size = round(asked.weights_gb * GIGA) if asked.weights_gb else None
+    quantization = decode_log(_bytes(beside)) if own else ""
+    text = decode_log(_bytes(asked.config))
+    return read_config(text, file_bytes=size, quantization=quantization)
 
 
 def _compare(asked):
@@ -121,11 +134,15 @@ def _print_json(found):
     print(json.dumps(found, indent=2, allow_nan=False, ensure_ascii=False))
 
 
-def _print(asked, scenario, log: FromLog | None, reading=None):
-    """Print the plan in the form that was asked for; its exit status."""
+def _print(asked, scenario, log: FromLog | None = None, reading=None, notes=()):
+    """Print the plan in the form that was asked for; its exit status.
+
+    notes: what was assumed where a config.json is silent.
+    """
     served = serve(plan(scenario))
     if asked.json:
         added = _log_keys(log, reading) if log else {}
+        added |= {"config_notes": list(notes)} if asked.config else {}
         _print_json(plan_report.as_dict(served) | added)
     elif asked.markdown:
         print(plan_report.as_markdown(served), end="")
@@ -134,7 +151,9 @@ def _print(asked, scenario, log: FromLog | None, reading=None):
     elif asked.command:
         print(_commands(served))
     else:
-        print("\n".join([*_lines(served), *(_log_lines(log, reading) if log else ())]))
+        assumed = [f"assumed: {note}" for note in notes]
+        logged = _log_lines(log, reading) if log else ()
+        print("\n".join([*_lines(served), *assumed, *logged]))
     return FITS if answer.fits(served) else DOES_NOT_FIT
 
 
@@ -152,12 +171,29 @@ def _arguments(arguments):
     parser.add_argument(
         "--log", metavar="FILE", help="plan what this start-up log speaks of (-: standard input)"
     )
+    parser.add_argument(
+        "--weights-gb",
+        type=_gigabytes,
+        metavar="GB",
+        help="size of the model's weight files, with --config; exact for any quantisation",
+    )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the flat JSON report")
     form.add_argument("--markdown", action="store_true", help="print the report as Markdown")
     form.add_argument("--csv", action="store_true", help="print every number as CSV")
     form.add_argument("--command", action="store_true", help="print the engines' start commands")
     return parser.parse_args(arguments)
+
+
+def _gigabytes(text):
+    """A size in GB that weights can have."""
+    try:
+        size = float(text)
+    except ValueError:
+        size = 0
+    if not 0 < size < MOST_GB:
+        raise argparse.ArgumentTypeError(f"“{text}” is no size of 0 to {MOST_GB:,} GB")
+    return size
 
 
 def _bytes(name):

@@ -238,7 +238,7 @@ def reserve(plan: Plan, engine: Engine) -> Reserve:
     return engines.reserve(
         engine,
         total_bytes=plan.memory_usable_bytes,
-        weights_bytes=fullest.weights_bytes,
+        weights_bytes=fullest.weights_bytes + padding_bytes(plan, engine, fullest.layers),
         layers=cache_layers(model, scenario, fullest.layers),
         context_tokens=plan.context_tokens,
         width=model.width,
@@ -246,6 +246,22 @@ def reserve(plan: Plan, engine: Engine) -> Reserve:
         query_heads=max(group.query_heads for group in model.groups) // scenario.tp,
         devices=scenario.layout.devices,
     )
+
+
+def padding_bytes(plan: Plan, engine: Engine, layers):
+    """What an engine adds to the experts on one device where its kernels take whole tiles alone.
+
+    MXFP4 experts are padded in the hidden width and, after they are cut over devices, in their own.
+    layers: of the model, on the device's stage.
+    """
+    scenario, model = plan.scenario, plan.model
+    if "mxfp4" not in scenario.weights or not (model.expert_width and model.width):
+        return 0.0
+    own = model.expert_width / (scenario.layout.stage_devices / scenario.ep)
+    tiled = formulas.padded(own, engine.expert_tile) / own
+    tiled = tiled * formulas.padded(model.width, engine.hidden_tile) / model.width
+    share = layers / model.layers / scenario.layout.stage_devices
+    return plan.weights.experts * share * (tiled - 1)
 
 
 def cache_layers(model, scenario, layers) -> list[CacheLayers]:

@@ -52,7 +52,8 @@ class Engine:
     padded to a multiple of it. paging: a key of `PAGINGS`. printed_tokens: a key of `PRINTED`.
     group_slack, steps_in_flight, state_slots: see `paging.grouped`; window_share, states_share:
     `paging.shared`, the former also of models whose entries stand for several tokens;
-    compressed_blocks: `paging.compressed`. pool_taken: “all” where the pool takes all that is left
+    compressed_blocks: `paging.compressed`. hidden_tile, expert_tile: multiples to which MXFP4
+    experts are padded. pool_taken: “all” where the pool takes all that is left
     at start, as vLLM does, so that its size says nothing about need; else “as needed”. flags: the
     version whose start command is known here. group: “older” for an engine of the past. timed_as:
     the engine whose calibration it takes for want of measurements of its own; “” where it has some.
@@ -89,6 +90,8 @@ class Engine:
     states_share: float = 1.0
     compressed_blocks: str = "widest"
     pool_taken: str = "as needed"
+    hidden_tile: int = 1
+    expert_tile: int = 1
     flags: str = ""
     group: str = ""
     timed_as: str = ""
@@ -110,6 +113,7 @@ class Engine:
         if np.any(np.asarray(self.fraction) <= 0) or np.any(np.asarray(self.fraction) > 1):
             raise ValueError(f"{self.id}: fraction: {self.fraction} is not above 0 and at most 1")
         whole = ("block_tokens", "pad_tokens", "batched_tokens", "steps_in_flight", "state_slots")
+        whole += ("hidden_tile", "expert_tile")
         for name in whole:
             if np.any(np.asarray(getattr(self, name)) < 1):
                 raise ValueError(f"{self.id}: {name}: {getattr(self, name)} is less than 1")

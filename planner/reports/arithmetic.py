@@ -55,9 +55,7 @@ def _weights(plan):
     stored, total = presets.weight_format(plan.scenario.weights), plan.weights_bytes
     if plan.weights.measured:
         text = f"{exact(total)} bytes"
-        yield Worked(
-            "Weights, the size of the published files", "W", text, describe.data(total), total
-        )
+        yield Worked("Weights, the size of the checkpoint", "W", text, describe.data(total), total)
         return
     model = plan.model
     parts = {
@@ -65,6 +63,7 @@ def _weights(plan):
         - model.embedding_parameters
         - model.head_parameters
         - model.expert_parameters
+        - model.host_parameters
     }
     for count, bits in (
         (model.expert_parameters, stored.expert_bits),
