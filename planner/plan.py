@@ -148,6 +148,7 @@ def weights_of(model: Model, stored: str) -> Weights:
         head_parameters=model.head_parameters,
         expert_parameters=model.expert_parameters,
         vision_parameters=model.vision_parameters,
+        host_parameters=model.host_parameters,
         file_bytes=model.file_bytes if stored == model.dtype else None,
     )
 

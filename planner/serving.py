@@ -15,6 +15,7 @@ from planner.engines.timing import PrefillTime, StepTime, Timing
 from planner.hardware import parallel
 from planner.hardware.parallel import Stage
 from planner.inputs.scenario import NUMBERS, Scenario
+from planner.models.model import FP16_BYTES
 from planner.plan import Plan
 from planner.plan import plan as plan_of
 from planner.units import GB
@@ -102,7 +103,8 @@ def serve(plan: Plan, *, engine: Engine | None = None) -> Served:
     `engine` replaces the scenario's own for what is reserved, to hold one against another.
     """
     scenario, model = plan.scenario, plan.model
-    engine, timing = engine or scenario.the_engine, scenario.the_timing
+    engine = engine or scenario.engine_with(plan.memory_usable_bytes)
+    timing = scenario.the_timing
     step = _step(
         plan,
         timing,
@@ -137,6 +139,32 @@ def serve(plan: Plan, *, engine: Engine | None = None) -> Served:
         ttft_s=_band(first_s, timing.prefill_low, timing.prefill_high),
         reserve=reserved,
         max_concurrency=most_requests(reserved, scenario),
+    )
+
+
+@dataclass(frozen=True)
+class Capacities:
+    """How much one device holds, in three ways that are often taken for one another; bytes.
+
+    label: the size on the box, None where the memory was typed by hand. allocatable: what a process
+    can have. engine: how much of it the engine may fill; all of it where the engine is ideal.
+    """
+
+    label: float | None
+    allocatable: float
+    engine: float
+
+
+def capacities(served: Served) -> Capacities:
+    """The three capacities of a plan's device."""
+    scenario, held = served.plan.scenario, served.reserve
+    device = scenario.the_device
+    before = held.total_bytes - held.budget_bytes / served.engine.fraction
+    own = scenario.memory == device.memory_gb
+    return Capacities(
+        label=device.label_gb * GB if own else None,
+        allocatable=held.total_bytes,
+        engine=held.budget_bytes + before,
     )
 
 
@@ -192,15 +220,15 @@ def peak_share(scenario, timing) -> float:
     """The peak that an engine's prefill can reach, against the 16-bit one of the data sheet.
 
     8-bit weights are multiplied at 8 bits where the device can. llama.cpp sums 16-bit products at
-    16 bits, which GeForce cards do at twice the rate of the figure with 32-bit sums.
+    16 bits, which some cards do faster than the figure with 32-bit sums.
     """
     device = scenario.the_device
     if timing.engine == "ideal":
         return 1.0
     if scenario.weights in EIGHT_BIT_WEIGHTS and device.fp8_tflops and timing.group == "serving":
         return device.fp8_tflops / device.fp16_tflops
-    geforce = (device.vendor, device.kind) == ("NVIDIA", "consumer GPU")
-    return 2.0 if geforce and timing.engine.startswith("llama.cpp-cuda") else 1.0
+    sums = device.fp16_sum_tflops or device.fp16_tflops
+    return sums / device.fp16_tflops if timing.engine.startswith("llama.cpp-cuda") else 1.0
 
 
 def reserve(plan: Plan, engine: Engine) -> Reserve:
@@ -226,7 +254,7 @@ def _stage_reserve(plan, engine, stage):
     held = engines.reserve(
         engine,
         total_bytes=plan.memory_usable_bytes,
-        weights_bytes=stage.weights_bytes,
+        weights_bytes=stage.weights_bytes + padding_bytes(plan, engine, stage.layers),
         layers=layers or [CacheLayers(1, token_bytes=1.0)],
         context_tokens=plan.context_tokens,
         width=model.width,
@@ -239,16 +267,41 @@ def _stage_reserve(plan, engine, stage):
     return replace(held, concurrency=np.where(held.pool_bytes > 0, np.inf, 0.0)[()])
 
 
+def padding_bytes(plan: Plan, engine: Engine, layers):
+    """What an engine adds to the experts on one device where its kernels take whole tiles alone.
+
+    MXFP4 experts are padded in the hidden width and, after they are cut over devices, in their own.
+    layers: of the model, on the device's stage.
+    """
+    scenario, model = plan.scenario, plan.model
+    if "mxfp4" not in scenario.weights or not (model.expert_width and model.width):
+        return 0.0
+    own = model.expert_width / (scenario.layout.stage_devices / scenario.ep)
+    tiled = formulas.padded(own, engine.expert_tile) / own
+    tiled = tiled * formulas.padded(model.width, engine.hidden_tile) / model.width
+    share = layers / model.layers / scenario.layout.stage_devices
+    return plan.weights.experts * share * (tiled - 1)
+
+
 def cache_layers(scenario: Scenario, stage: Stage) -> list[CacheLayers]:
     """What a device of a stage stores, kind by kind."""
     found = []
     for group in stage.groups:
         for each, most in group.stores(*scenario.cache_widths):
-            found.append(CacheLayers(group.layers, each / group.layers, window=most))
+            entry = _entry(group) if np.isinf(most) else {}
+            found.append(CacheLayers(group.layers, each / group.layers, window=most, **entry))
         if group.state_bytes:
             state = float(parallel.state_bytes(group, scenario.tp))
             found.append(CacheLayers(group.layers, 0.0, state_bytes=state))
     return found
+
+
+def _entry(group):
+    """What CacheLayers says of an entry that stands for several tokens; {} where none does."""
+    if group.stride == 1:
+        return {}
+    index = group.index_bytes // FP16_BYTES
+    return {"stride": group.stride, "key_dim": group.key_dim, "index_dim": index}
 
 
 UNBOUNDED = 2**30  # tokens beyond which a context counts as without end
@@ -272,8 +325,9 @@ def longest_context(plan: Plan, engine: Engine) -> float:
         tried = np.clip(tried, low[..., None] + 1, np.maximum(high - 1, low + 1)[..., None])
         held = reserve(replace(plan, context_tokens=tried), engine)  # which needs no more of it
         holds = most_requests(held, plan.scenario) >= counts[..., None]
-        low = np.where(holds, tried, low[..., None]).max(-1)
         high = np.where(holds, high[..., None], tried).min(-1)
+        # A step as long as a whole prompt may leave no room where two shorter ones do again.
+        low = np.where(holds & (tried < high[..., None]), tried, low[..., None]).max(-1)
     return np.where(low >= UNBOUNDED, np.inf, low)[()]
 
 

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from planner import decode
 from planner.charts.style import INK
 from planner.evidence import accuracy, scatter, summary
-from planner.logs import from_log
+from planner.logs import from_log, told
 from tests.browser import ROOT, idle
 from tests.test_evidence import BAD
 from tests.test_page import frames
@@ -112,11 +112,11 @@ def test_an_example_log_is_held_against_its_prediction(example):
     found = from_log.plan_of(example.text, model=example.model, device=example.device)
     tables = [table.value for table in page.dataframe]
     assert len(tables) == 2
-    assert tables[0].to_dict("records") == from_log.table(found.rows)
+    assert tables[0].to_dict("records") == told.table(found.rows)
     if found.notes:
         assert page.text[1].value == "\n".join(found.notes)
     link = [each.proto.body for each in page.get("html")]
-    known = from_log.knows_model(from_log.read_log(example.text), example.model)
+    known = not {"model", "weights"} & {*found.asked}
     assert bool(link) == known
     if known:
         query = re.search(r'href="\./\?([^"]*)"', link[0])[1].replace("&amp;", "&")

@@ -42,10 +42,17 @@ def reserve(served: Served) -> pd.DataFrame:
         ("libraries and buffers", held.non_torch_bytes, _charged(served, "non_torch")),
         ("activations at their peak", held.activation_bytes, _charged(served, "activation")),
         ("captured graphs", held.graphs_bytes, _charged(served, "graphs")),
+        ("kept free", held.headroom_bytes, _charged(served, "headroom")),
         ("cache pool", held.pool_bytes, f"{describe.whole(held.blocks)} blocks"),
+        ("of it for states", held.states_pool_bytes, "set apart whatever the context"),
         ("one block", held.block_bytes, f"{describe.whole(held.block_tokens)} tokens"),
     ]
-    table = [(name, round(float(count) / GIB, 3), note) for name, count, note in rows]
+    seldom = ("kept free", "of it for states")
+    table = [
+        (name, round(float(count) / GIB, 3), note)
+        for name, count, note in rows
+        if count or name not in seldom
+    ]
     return pd.DataFrame(table, columns=["term", "GiB", "what it is"])
 
 
