@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from planner.engines.memory import Engine
-from planner.engines.timing import Timing, timings
 from planner.hardware import parallel
 from planner.hardware.accelerator import Accelerator
 from planner.hardware.parallel import Layout
@@ -151,11 +150,6 @@ class Scenario:
     def the_engine(self) -> Engine:
         """The engine with the figures of its memory that were set."""
         return overrides.apply_engine(presets.engine(self.engine), overrides.read(self.set))
-
-    @property
-    def the_timing(self) -> Timing:
-        """The engine's calibration with the figures that were set."""
-        return overrides.apply_timing(timings()[self.engine], overrides.read(self.set))
 
     @property
     def layout(self) -> Layout:
