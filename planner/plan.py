@@ -9,6 +9,7 @@ import numpy as np
 
 from planner import formulas
 from planner.hardware import parallel
+from planner.hardware.accelerator import Accelerator
 from planner.hardware.parallel import Stage
 from planner.inputs import presets
 from planner.inputs.scenario import Scenario
@@ -29,6 +30,7 @@ class Plan:
 
     scenario: Scenario
     model: Model
+    device: Accelerator
     concurrency: float
     context_tokens: float
     bandwidth_bytes_per_s: float  # of one device, as the peak is
@@ -67,6 +69,7 @@ class Plan:
 
     prompt_tokens: float
     new_prompt_tokens: float  # those that no cached prefix spares
+    output_tokens: float  # 0 where no new prompts arrive
     attention_flops: float
     projection_flops: float
     prefill_flops: float
@@ -81,14 +84,21 @@ class Plan:
         return self.cache_read_s / self.decode_step_s
 
 
-def plan(scenario: Scenario, *, model: Model | None = None, **varied) -> Plan:
+def plan(
+    scenario: Scenario,
+    *,
+    model: Model | None = None,
+    device: Accelerator | None = None,
+    **varied,
+) -> Plan:
     """Work out a scenario with the ideal engine: full bandwidth, full peak, nothing reserved.
 
-    `model` replaces the scenario's own, to hold one against another. Any number of the scenario
-    (concurrency, context, bandwidth, memory, peak; its units) may be replaced by another or by an
-    array; arrays broadcast. Varied numbers are taken as given, unchecked.
+    `model` and `device` replace the scenario's own, to hold one against another. Any number of the
+    scenario (concurrency, context, prompt, output, bandwidth, memory, peak; its units) may be
+    replaced by another or by an array; arrays broadcast. Varied numbers are taken as given,
+    unchecked.
     """
-    model = model or scenario.the_model
+    model, device = model or scenario.the_model, device or scenario.the_device
     layout = scenario.layout
 
     def given(name):
@@ -97,7 +107,8 @@ def plan(scenario: Scenario, *, model: Model | None = None, **varied) -> Plan:
     concurrency, context = given("concurrency"), given("context")
     # Whole bytes, so that a memory written as the bytes needed is not short by a rounding.
     bandwidth, memory = given("bandwidth") * GB, np.round(given("memory") * GB)
-    peak = given("peak") * TERA
+    peak, output = given("peak") * TERA, given("output")
+    prompt = varied.pop("prompt", scenario.prompt or context)
     if varied:
         raise TypeError(f"not a number of a scenario: {', '.join(varied)}")
 
@@ -132,7 +143,6 @@ def plan(scenario: Scenario, *, model: Model | None = None, **varied) -> Plan:
     decode_flops = decode_flops + each_token * concurrency
     all_read = sum(stage.weights_read_bytes for stage in _stages(scenario, model, weights, np.inf))
 
-    prompt = scenario.prompt or context
     new = prompt - np.minimum(scenario.prefix, prompt - 1)  # at least the last token is read
     attention = _attention_flops(
         model, lambda g: g.attended_pairs(prompt) - g.attended_pairs(prompt - new)
@@ -146,6 +156,7 @@ def plan(scenario: Scenario, *, model: Model | None = None, **varied) -> Plan:
     return Plan(
         scenario=scenario,
         model=model,
+        device=device,
         concurrency=concurrency,
         context_tokens=context,
         bandwidth_bytes_per_s=bandwidth,
@@ -186,6 +197,7 @@ def plan(scenario: Scenario, *, model: Model | None = None, **varied) -> Plan:
         ),
         prompt_tokens=prompt,
         new_prompt_tokens=new,
+        output_tokens=output,
         attention_flops=attention,
         projection_flops=projection,
         prefill_flops=projection + attention,

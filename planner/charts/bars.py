@@ -19,7 +19,7 @@ from planner.hardware import parallel
 from planner.inputs import presets
 from planner.inputs.overrides import TIME, read
 from planner.plan import Plan
-from planner.serving import Served, parts
+from planner.serving import Served, parts, time_figure
 from planner.units import GIB
 
 
@@ -109,9 +109,16 @@ def engine_step(served: Served) -> Drawing:
 
 def engine_first(served: Served) -> Drawing:
     """What the first token waits for: ideal, and with the engine."""
-    plan, first = served.plan, served.first
+    first = served.first
     bars = [
-        ("ideal", [("compute", plan.prefill_s), ("weights", plan.ttft_s - plan.prefill_s)], None),
+        (
+            "ideal",
+            [
+                ("compute", served.prefill_bound_s),
+                ("weights", served.ttft_bound_s - served.prefill_bound_s),
+            ],
+            None,
+        ),
         (
             served.engine.name,
             [("compute", first.compute_s), ("overhead", first.floor_s), ("link", first.link_s)],
@@ -229,7 +236,7 @@ def engine_table(served: Served) -> pd.DataFrame:
     ]
     for name in TIME:
         rows.append(
-            (name, f"{getattr(served.timing, name):g}", None, None, *_timing_source(served, name))
+            (name, f"{time_figure(served, name):.4g}", None, None, *_timing_source(served, name))
         )
     return pd.DataFrame(rows, columns=["figure", "value", "from", "to", "kind", "source"])
 

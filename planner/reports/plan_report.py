@@ -24,6 +24,7 @@ from planner.serving import (
     longest_context,
     most_requests,
     reserve,
+    serve,
 )
 from planner.units import GB, TERA
 
@@ -56,7 +57,7 @@ class Number(NamedTuple):
 
 def numbers(served: Served) -> list[Number]:
     """Every number of a plan, inputs first, in the order of a report."""
-    return [*_given(served), *_memory(served), *_time(served)]
+    return [*_given(served), *_memory(served), *_running(served), *_time(served)]
 
 
 def _given(served):
@@ -139,6 +140,23 @@ def _memory(served):
         yield Number(key, f"{label}, with the engine", unit, value, kind, source, low, high)
 
 
+def _running(served):
+    """What runs of the requests asked for, by the pools of the engine at its most and least."""
+    found = {}
+    if not served.ideal:
+        asked = served.plan.concurrency
+        ends = [serve(served.plan, engine=each).running for each in engine_band(served.engine)]
+        runs = [float(each) for each in (ends[0], served.running, ends[1])]
+        found = {"running": runs, "waiting": [float(asked - each) for each in runs[::-1]]}
+    for name, label in (("running", "Requests that run"), ("waiting", "Requests that wait")):
+        low, value, high = found.get(name, (None, None, None))
+        source = f"figures of {served.engine.name}" if found else ""
+        key = f"{name}_calibrated"
+        yield Number(
+            key, f"{label}, with the engine", "requests", value, _kind(served), source, low, high
+        )
+
+
 def _time(served):
     plan, timing = served.plan, served.timing
     step, first = served.token_s, served.ttft_s
@@ -176,7 +194,7 @@ def _time(served):
             None,
         ),
         ("prefill", "_s", "Prefill of a prompt", "s", plan.prefill_s, "FLOPs / peak", first),
-        ("ttft", "_s", "First token", "s", plan.ttft_s, "max(prefill, W / BW)", first),
+        ("ttft", "_s", "TTFT of a prompt alone", "s", plan.ttft_s, "max(prefill, W / BW)", first),
         (
             "crossover_context",
             "_tokens",
@@ -206,6 +224,18 @@ def _time(served):
             source = "" if served.ideal else fitted
             name, label = f"{key}_calibrated{ending}", f"{label}, with the engine"
             yield Number(name, label, unit, ends[0], _kind(served), source, *ends[1:])
+    for key, label, value in (
+        ("prefill_bound_s", "Prefill, each format at its own peak", served.prefill_bound_s),
+        ("ttft_bound_s", "TTFT of a prompt alone, lower bound", served.ttft_bound_s),
+    ):
+        yield Number(key, label, "s", value, "ideal", "each format at its own peak")
+    loaded = None if served.ideal else served.ttft_loaded_s
+    ends = (loaded.value, loaded.low, loaded.high) if loaded else (None,) * 3
+    if loaded and math.isnan(loaded.value):
+        ends = (None, *ends[1:])  # near saturation only a range is known
+    source = f"{named}, below saturation" if loaded else ""
+    label = "TTFT under load, with the engine"
+    yield Number("ttft_loaded_calibrated_s", label, "s", ends[0], _kind(served), source, *ends[1:])
 
 
 # --- JSON -----------------------------------------------------------------------------------------
@@ -235,6 +265,7 @@ def as_dict(served: Served) -> dict:
         "fits": answer.fits(served),
         "fits_ideal": bool(plan.fits),
         "fits_calibrated": None if served.ideal else bool(served.fits),
+        "load_calibrated": None if served.ideal else str(served.load),
         "verdict": verdict,
         "verdict_detail": detail,
     }
@@ -335,7 +366,7 @@ def rows(served: Served) -> list[tuple[str, str, str, str]]:
     """The numbers as a person reads them: what, value, what kind it is with its band, source."""
     found = []
     for each in numbers(served):
-        if each.value is None:
+        if each.value is None and each.low is None:
             continue
         kind = each.kind
         if each.low is not None and each.low < each.high:
