@@ -14,7 +14,7 @@ from planner.engines.passes import Host
 from planner.engines.timing import constants
 from planner.latency.estimate import NEAR, OVER
 from planner.maintain.rows import Rows
-from planner.maintain.solve import least_squares
+from planner.maintain.solve import least_squares, soft
 
 FAMILIES = ("vllm", "sglang", "tensorrt-llm")
 START = np.array([1.2, 0.05, 0.5, 10.0, 5.0])  # own passes, part ahead, steps seen of each family
@@ -55,8 +55,7 @@ class FirstTokens:
 
         def residuals(found):
             off = np.log(np.maximum(self.predicted_s(found), 1e-4) / self.measured_s)[use]
-            size = np.sqrt(2 * (np.sqrt(1 + (off / OUTLIER) ** 2) - 1))
-            return np.sign(off) * OUTLIER * size
+            return soft(off, OUTLIER)
 
         return least_squares(residuals, START, np.zeros(len(START)))
 

@@ -11,7 +11,7 @@ import numpy as np
 from planner.engines.passes import Host
 from planner.latency import measured
 from planner.maintain.rows import Rows
-from planner.maintain.solve import least_squares
+from planner.maintain.solve import least_squares, soft
 
 # Where each constant starts, and how far from it the ridge lets it go.
 START = {
@@ -38,8 +38,7 @@ def fit(rows: Rows) -> Host:
     def residuals(x):
         off = np.log(rows.step_s(host(x)) / rows.measured_s)
         off = np.clip(_without_own_error(off, rows.group), -MOST_OFF, MOST_OFF)
-        size = np.sqrt(2 * (np.sqrt(1 + (off / OUTLIER) ** 2) - 1))
-        return np.append(np.sign(off) * OUTLIER * size, RIDGE * x)
+        return np.append(soft(off, OUTLIER), RIDGE * x)
 
     return host(least_squares(residuals, np.zeros(len(start)), -start / width))
 
