@@ -3,7 +3,7 @@
 The ideal engine is one more row of data: through the same lines it gives the plan's own numbers.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from planner.engines.timing import (
     serving_engines,
 )
 from planner.hardware import parallel
+from planner.hardware.parallel import Stage
 from planner.inputs import overrides, presets
 from planner.inputs.scenario import NUMBERS, Scenario
 from planner.latency import measured
@@ -45,8 +46,8 @@ class Served:
     mixed: the mean one while new prompts arrive, None where the scenario has no output length.
     first: one prompt alone, by its parts. ttft_loaded_s: in a closed loop; None where there is no
     output length, or no such measurement of the engine. prefill_bound_s, ttft_bound_s: the least
-    that one prompt can take, every product at its format's own peak. reserve: of the device of the
-    first pipeline stage, which holds most layers.
+    that one prompt can take, every product at its format's own peak. reserve: of a device of the
+    pipeline stage whose pool holds the fewest requests.
     """
 
     plan: Plan
@@ -110,6 +111,12 @@ class Served:
     def first_token_s(self) -> Band:
         """The time to first token: under load where that is known, else of a prompt alone."""
         return self.ttft_loaded_s or self.ttft_s
+
+    @property
+    def first_token_value_s(self):
+        """That time where one number is needed: its value, or its least where there is none."""
+        first = self.first_token_s
+        return np.where(np.isfinite(first.value), first.value, first.low)[()]
 
     @property
     def fits(self):
@@ -264,35 +271,50 @@ def _admitted(plan, engine, timing, held) -> Reserve:
 
 
 def reserve(plan: Plan, engine: Engine) -> Reserve:
-    """What the engine takes of the device that holds most, and what its pool then holds."""
-    scenario, model = plan.scenario, plan.model
-    fullest = max(plan.stages, key=lambda stage: np.max(stage.weights_bytes))
-    return engines.reserve(
+    """What the engine takes of a device, and what its pool then holds.
+
+    Of the pipeline stage whose pool holds the fewest requests, since all of them wait for it.
+    """
+    alike = {(stage.groups, stage.weights_bytes): stage for stage in plan.stages}
+    held = [_stage_reserve(plan, engine, stage) for stage in alike.values()]
+    fewest = [-each.concurrency for each in held]
+    amounts = {
+        field.name: parallel.where_greatest([getattr(each, field.name) for each in held], fewest)
+        for field in fields(Reserve)
+        if field.name != "engine"
+    }
+    return Reserve(engine=engine, **amounts)
+
+
+def _stage_reserve(plan, engine, stage):
+    """The same of one stage. One that stores nothing holds any number of requests, if it fits."""
+    model, scenario = plan.model, plan.scenario
+    layers = cache_layers(scenario, stage)
+    held = engines.reserve(
         engine,
         total_bytes=plan.memory_usable_bytes,
-        weights_bytes=fullest.weights_bytes,
-        layers=cache_layers(model, scenario, fullest.layers),
+        weights_bytes=stage.weights_bytes,
+        layers=layers or [CacheLayers(1, token_bytes=1.0)],
         context_tokens=plan.context_tokens,
         width=model.width,
         vocabulary=model.vocabulary,
         query_heads=max(group.query_heads for group in model.groups) // scenario.tp,
         devices=scenario.layout.devices,
     )
+    if layers:
+        return held
+    return replace(held, concurrency=np.where(held.pool_bytes > 0, np.inf, 0.0)[()])
 
 
-def cache_layers(model, scenario, layers) -> list[CacheLayers]:
-    """What a device with so many of the model's layers stores, kind by kind."""
-    widths = [presets.cache_format(each).bytes for each in (scenario.cache_k, scenario.cache_v)]
-    share = layers / model.layers
+def cache_layers(scenario: Scenario, stage: Stage) -> list[CacheLayers]:
+    """What a device of a stage stores, kind by kind."""
     found = []
-    for group in model.groups:
-        count = max(1, round(group.layers * share))
-        own = parallel.device_group(group, scenario.tp)
-        for each, most in own.stores(*widths):
-            found.append(CacheLayers(count, each / group.layers, window=most))
+    for group in stage.groups:
+        for each, most in group.stores(*scenario.cache_widths):
+            found.append(CacheLayers(group.layers, each / group.layers, window=most))
         if group.state_bytes:
-            state = group.state_bytes * parallel.state_share(group.query_heads, scenario.tp)
-            found.append(CacheLayers(count, 0.0, state_bytes=float(state)))
+            state = float(parallel.state_bytes(group, scenario.tp))
+            found.append(CacheLayers(group.layers, 0.0, state_bytes=state))
     return found
 
 
@@ -307,19 +329,19 @@ def most_requests(held: Reserve, scenario) -> float:
 def longest_context(plan: Plan, engine: Engine) -> float:
     """The most tokens of each request that the engine's pool holds at this concurrency, exactly.
 
-    0 where it holds not even one token; ∞ where it still holds `UNBOUNDED` tokens. One scenario.
+    0 where it holds not even one token; ∞ where it still holds `UNBOUNDED` tokens. One for each
+    concurrency, where the plan has several and all else of it is one scenario's.
     """
-    low, high = 0, UNBOUNDED + 1  # holds low, as far as is known does not hold high
-    while high - low > 1:
-        tried = np.unique(np.geomspace(max(low, 1), high, 48).round())
-        tried = tried[(tried > low) & (tried < high)]
-        tried = tried if len(tried) else np.array([low + 1.0])
+    counts = np.asarray(plan.concurrency, float)
+    low, high = np.zeros_like(counts), np.full_like(counts, UNBOUNDED + 1)
+    while np.any(high - low > 1):  # low is held; as far as is known, high is not
+        tried = np.geomspace(np.maximum(low, 1), high, 48, axis=-1).round()
+        tried = np.clip(tried, low[..., None] + 1, np.maximum(high - 1, low + 1)[..., None])
         held = reserve(replace(plan, context_tokens=tried), engine)  # which needs no more of it
-        fails = np.flatnonzero(most_requests(held, plan.scenario) < plan.concurrency)
-        first = fails[0] if len(fails) else len(tried)
-        low = int(tried[first - 1]) if first else low
-        high = int(tried[first]) if first < len(tried) else high
-    return float("inf") if low >= UNBOUNDED else float(low)
+        holds = most_requests(held, plan.scenario) >= counts[..., None]
+        low = np.where(holds, tried, low[..., None]).max(-1)
+        high = np.where(holds, high[..., None], tried).min(-1)
+    return np.where(low >= UNBOUNDED, np.inf, low)[()]
 
 
 def enough_memory(scenario: Scenario) -> float:

@@ -30,6 +30,11 @@ class LoadedStep:
         """Mean time between two tokens of one request."""
         return self.alone.total_s + self.prompts_s
 
+    @property
+    def cache_s(self):
+        """Reading the caches."""
+        return self.alone.cache_s
+
     def parts(self) -> list[tuple[str, float]]:
         """The parts of the mean step by the names that charts give them."""
         return [*self.alone.parts(), ("prompts", self.prompts_s)]

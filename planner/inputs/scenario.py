@@ -152,6 +152,11 @@ class Scenario:
         return overrides.apply_engine(presets.engine(self.engine), overrides.read(self.set))
 
     @property
+    def cache_widths(self) -> tuple[float, float]:
+        """Bytes of one stored element of a key, and of a value."""
+        return tuple(presets.cache_format(each).bytes for each in (self.cache_k, self.cache_v))
+
+    @property
     def layout(self) -> Layout:
         return Layout(tensor=self.tp, pipeline=self.pp, data=self.dp, expert=self.ep)
 

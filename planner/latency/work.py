@@ -104,15 +104,11 @@ def work(model: Model, formats: Formats, layout: Layout, rates: Rates, load: Loa
         taken=model.experts_per_token,
         groups=layout.data,
         cache_bytes=_cache_bytes(model, formats, tensor, load.context),
-        attention_flops=_attention(
-            model, lambda group: formulas.cached_tokens(load.context, group.span)
-        )
-        / tensor,
+        attention_flops=model.attention_flops(lambda g: g.attended(load.context)) / tensor,
         latent_flops=_latent_flops(model, load.context) / tensor,
         prompt_tokens=load.new,
-        prompt_flops=_attention(
-            model,
-            lambda g: g.attended_pairs(load.prompt) - g.attended_pairs(load.prompt - load.new),
+        prompt_flops=model.attention_flops(
+            lambda g: g.attended_pairs(load.prompt) - g.attended_pairs(load.prompt - load.new)
         )
         / tensor,
         devices=tensor,
@@ -136,17 +132,8 @@ def _cache_bytes(model, formats, tensor, context):
         own = parallel.device_group(group, tensor)
         for each, most in own.stores(formats.cache_k.bytes, formats.cache_v.bytes):
             found = found + each * formulas.cached_tokens(context, most)
-        found = found + group.fixed_bytes * float(parallel.state_share(group.query_heads, tensor))
+        found = found + group.layers * float(parallel.state_bytes(group, tensor))
     return found
-
-
-def _attention(model, pairs):
-    """FLOPs of all layers with attention; `pairs` counts a group's query-key pairs of one head."""
-    return sum(
-        formulas.attention_flops(g.layers, g.query_heads, g.query_dim, g.output_dim, pairs(g))
-        for g in model.groups
-        if g.query_heads
-    )
 
 
 def _latent_flops(model, context):
