@@ -186,6 +186,7 @@ ENGINE_LEFT_OUT = """
   is that of a closed loop: so many requests are kept at work. Near saturation it is a range.
 - With more requests than the engine's pool admits, the rest waits: time per token and rates are
   those of the requests that run.
+- A device whose link no source states is taken to be on PCIe 4.0 of 16 lanes.
 - What an engine keeps for itself depends on its version and options; its figures and where they are
   from are listed under “What the engine takes”.
 """
@@ -242,12 +243,21 @@ def served_verdict(served: Served) -> tuple[str, str]:
     )
     answer = f"Does not fit: {name} holds {held} {each}."
     ways = engine_ways(served)
-    return answer, f"{pool}. It would fit with {', or '.join(ways)}." if ways else f"{pool}."
+    ways = f" It would fit with {', or '.join(ways)}." if ways else ""
+    return answer, f"{pool}.{ways} {_what_runs(served)}"
 
 
 def _waiting(served):
     """Those that wait although the pool holds them all: an engine that reserves whole requests."""
     return f" ({describe.whole(served.waiting)} wait)" if served.waiting else ""
+
+
+def _what_runs(served):
+    """For which load the times hold where not all of it runs."""
+    if not served.running:
+        return "None runs: times are those of one, if it fitted."
+    run, wait = describe.whole(served.running), describe.whole(served.waiting)
+    return f"{run} run and {wait} wait; times and rates are of those that run."
 
 
 def engine_ways(served: Served) -> list[str]:

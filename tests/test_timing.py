@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 
 from planner import Scenario, formulas, plan
 from planner.engines.passes import Kernel, Work, pass_time
-from planner.engines.timing import KernelTiming, kernel_shares, loaded_step, serving_engines
+from planner.engines.timing import (
+    KernelTiming,
+    constants,
+    kernel_shares,
+    loaded_step,
+    serving_engines,
+)
+from planner.files import rows as shipped_rows
 from planner.hardware.parallel import Layout
 from planner.inputs import overrides, presets
 from planner.inputs.scenario import decode
@@ -294,6 +301,29 @@ def test_shares_are_parts_and_launches_take_time():
         assert row.peak in ("fp16", "fp8", "fp4")
         assert not row.otherwise or (operation, row.otherwise) in kernel_shares()
         assert bool(row.needs) == bool(row.otherwise), (operation, form)
+
+
+def test_every_serving_engine_says_how_it_serves():
+    for id, row in serving_engines().items():
+        assert row["mixes"] in ("yes", "no"), id
+        assert row["whole_requests"] in ("yes", "no"), id
+        assert f"steps_seen {row['first_token_as']}" in constants(), id
+        assert row["source"].startswith("https://") or row["source"].startswith("taken as"), id
+
+
+def test_constants_of_whole_steps_are_physical():
+    assert 1 <= constants()["launch_factor"] < 2
+    assert 1 <= constants()["vendor_factor"] < 2
+    for name, least, most in (
+        ("step_us", 100, 2000),
+        ("request_us", 1, 100),
+        ("expert_layer_us", 0, 100),
+        ("pass_layer_us", 100, 2000),
+        ("own_passes", 0.8, 1.5),
+        ("ahead", 0, 0.5),
+    ):
+        assert least <= constants()[name] <= most, name
+    assert all(row["fitted_on"] for row in shipped_rows("timing.csv"))
 
 
 def test_every_format_and_width_has_its_kernels():

@@ -80,7 +80,9 @@ read while they are multiplied; the cache; sums between devices; launches of ker
 own time. While prompts arrive, a part of the passes carries them. What kernels reach of the data
 sheet was measured on single kernels, {kernels} lines for all devices; six constants were fitted on
 whole steps. Local and older engines have a few constants each, fitted on their own steps. The ideal
-formula has none.
+formula has none. With llama.cpp and flash attention a batch of B requests is taken to need the
+experts of B to the power of 0.75, and a layer of experts more time above one request: two constants
+chosen on the steps of one source on one device.
 
 **Serving engines share one set of constants.** Given constants of their own, they predict a
 left-out model worse: {own} instead of {shared} at the median. What looks like an engine's speed in
