@@ -96,8 +96,8 @@ def _waits(served):
     """A sentence on the requests that wait, where some do."""
     if not served.waiting:
         return ""
-    run, asked = describe.whole(served.running), describe.requests(served.plan.concurrency)
-    return f" Of {asked} {run} run at once, the others wait; the figure is of those that run."
+    run, wait = describe.whole(served.running), describe.whole(served.waiting)
+    return f" Running: {run}, waiting: {wait}; the figure is of the running."
 
 
 def certainty(served: Served) -> str:
@@ -134,7 +134,7 @@ def step_help(served: Served) -> str:
     return (
         f"Calibrated for {served.engine.name}; the range holds 80 % of the measurements that were "
         f"left out of the fit. {fitted}.{f' {sure}' if sure else ''} "
-        f"Ideal: {describe.duration(served.plan.decode_step_s)}.{new}"
+        f"Ideal: {describe.duration(served.estimate.least_step_s)}.{new}"
     )
 
 
@@ -257,7 +257,7 @@ def _what_runs(served):
     if not served.running:
         return "None runs: times are those of one, if it fitted."
     run, wait = describe.whole(served.running), describe.whole(served.waiting)
-    return f"{run} run and {wait} wait; times and rates are of those that run."
+    return f"Running: {run}, waiting: {wait}; times and rates are of the running."
 
 
 def engine_ways(served: Served) -> list[str]:

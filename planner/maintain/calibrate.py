@@ -147,8 +147,12 @@ def _write(name, header, lines):
         table.writerows(lines)
 
 
-def _digits(lines):
-    return [[f"{cell:.4g}" if isinstance(cell, float) else cell for cell in line] for line in lines]
+def _digits(lines, count=4):
+    """Few enough to read; of bands more, since a measurement may lie at their very edge."""
+    return [
+        [f"{cell:.{count}g}" if isinstance(cell, float) else cell for cell in line]
+        for line in lines
+    ]
 
 
 def main():
@@ -164,7 +168,7 @@ def main():
 
     _write("timing.csv", ("constant", "value", "unit", "fitted_on"), _digits(constants(made)))
     lines = band_lines(made)
-    _write("bands.csv", ("case", "engine", "regime", "factor"), _digits(lines))
+    _write("bands.csv", ("case", "engine", "regime", "factor"), _digits(lines, 7))
     residuals = list(residual_lines(made))
     _write("measurements/residuals.csv", residuals[0], [each.values() for each in residuals])
     cells = [local.cells(row).values() for row in timings]
