@@ -77,7 +77,7 @@ def test_both_errors_of_the_pools_stand_together():
     page = opened("accuracy", "quantity=pool")
     rows = accuracy.selected(accuracy.View("pool"))
     texts = [each.value for each in page.markdown]
-    said = next(text for text in texts if text.startswith("28 source left out: median error"))
+    said = next(text for text in texts if text.startswith("28 left out of the fit: median error"))
     assert "; 28 in sample: median error" in said
     assert scatter.aside(rows) in texts
     assert summary.headlines()["Cache pool"][0] in said
@@ -179,7 +179,7 @@ def test_accuracy_is_filtered_and_its_address_reopens_it(browse):
     view = accuracy.View("serving", engine="sglang", by="batch")
     assert urlsplit(page.url).query == accuracy.encode(view)
     label = page.locator(SCATTER).inner_text()
-    assert f"{len(accuracy.selected(view))} source left out" in label
+    assert f"{len(accuracy.selected(view))} left out of the fit" in label
     points = page.locator('.st-key-chart-predicted path[aria-roledescription="point"]')
     assert points.count() == len(accuracy.selected(view))
     other = browse(f"accuracy?{urlsplit(page.url).query}", SCATTER)

@@ -14,7 +14,8 @@ from planner.logs.parse import read_log
 from planner.logs.reconcile import reconcile
 from planner.models.config import read_config
 from planner.models.notation import model_to_text
-from planner.serving import cache_layers, serve
+from planner.pools import cache_layers
+from planner.serving import serve
 from planner.units import GIB
 
 VLLM, NEWER, SGLANG = (presets.engine(id) for id in ("vllm", "vllm-0.26", "sglang"))

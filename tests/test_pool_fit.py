@@ -125,7 +125,7 @@ def test_the_stated_band_holds_four_in_five_pools():
     assert held.loc[NEVER].tolist() == [21, 22]
     assert (POOLS["low"] > 0).all()
     said = aside(POOLS).replace("\N{NO-BREAK SPACE}", " ")
-    assert said.endswith("holds 82 % (source left out), 82 % (in sample), 95 % (never fitted).")
+    assert said.endswith("holds 82 % (left out of the fit), 82 % (in sample), 95 % (never fitted).")
     assert aside(POOLS[POOLS["basis"] == IN_SAMPLE]) == ""
 
 

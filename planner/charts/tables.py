@@ -6,7 +6,7 @@ from planner import describe
 from planner.inputs import presets
 from planner.inputs.overrides import TIME, read
 from planner.plan import Plan
-from planner.serving import Served
+from planner.serving import Served, time_figure
 from planner.units import GIB
 
 
@@ -70,7 +70,7 @@ def engine(served: Served) -> pd.DataFrame:
     ]
     for name in TIME:
         rows.append(
-            (name, f"{getattr(served.timing, name):g}", None, None, *_timing_source(served, name))
+            (name, f"{time_figure(served, name):.4g}", None, None, *_timing_source(served, name))
         )
     return pd.DataFrame(rows, columns=["figure", "value", "from", "to", "kind", "source"])
 

@@ -75,9 +75,9 @@ FIGURES = (
     Row(
         "First token",
         "s",
-        lambda each: each.served.ttft_s.value,
+        lambda each: each.served.first_token_value_s,
         describe.duration,
-        _sure(lambda each: each.served.ttft_s),
+        _sure(lambda each: each.served.first_token_s),
     ),
     Row(
         "All, tokens/s",

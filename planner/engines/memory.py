@@ -55,8 +55,7 @@ class Engine:
     compressed_blocks: `paging.compressed`. hidden_tile, expert_tile: multiples to which MXFP4
     experts are padded. pool_taken: “all” where the pool takes all that is left
     at start, as vLLM does, so that its size says nothing about need; else “as needed”. flags: the
-    version whose start command is known here. group: “older” for an engine of the past. timed_as:
-    the engine whose calibration it takes for want of measurements of its own; “” where it has some.
+    version whose start command is known here. group: “older” for an engine of the past.
     """
 
     id: str
@@ -94,7 +93,6 @@ class Engine:
     expert_tile: int = 1
     flags: str = ""
     group: str = ""
-    timed_as: str = ""
     figures: Mapping[str, Figure] = field(default_factory=dict, compare=False, hash=False)
 
     def __post_init__(self):

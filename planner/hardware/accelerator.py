@@ -21,9 +21,9 @@ class Accelerator:
     is known. label_gb: the size on the box. memory_gb: what a process can allocate, decimal GB,
     read where `memory_from` says. bandwidth_gb_s: main memory, decimal GB/s. The peaks are dense,
     10^12 a second; the 16-bit one with sums in 32 bits, and fp16_sum_tflops with sums in 16 bits
-    where that is faster. link_gb_s: to other devices, one direction, GB/s. confidence: high,
-    medium, low or assumed, as far as the sources agree. source: the addresses where the figures
-    were read.
+    where that is faster. link_gb_s: to other devices, one direction, GB/s. vector_tflops: FP32
+    without matrix units, of presets/vector_rates.csv. confidence: high, medium, low or assumed, as
+    far as the sources agree. source: the addresses where the figures were read.
     """
 
     id: str
@@ -44,6 +44,7 @@ class Accelerator:
     power_w: float | None
     confidence: str
     source: str
+    vector_tflops: float | None = None
 
     @property
     def maker(self) -> str:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, fields
 
 from planner.engines import defaults
 from planner.engines.memory import Engine
-from planner.engines.timing import Timing, timings
 from planner.hardware import parallel
 from planner.hardware.accelerator import Accelerator
 from planner.hardware.parallel import Layout
@@ -169,12 +168,6 @@ class Scenario:
             pipeline=self.pp,
             latent=self.the_model.attention == "MLA",
         )
-
-    @property
-    def the_timing(self) -> Timing:
-        """The engine's calibration with the figures that were set."""
-        known = presets.engine(self.engine).timed_as or self.engine
-        return overrides.apply_timing(timings()[known], overrides.read(self.set))
 
     @property
     def cache_widths(self) -> tuple[float, float]:

@@ -13,7 +13,7 @@ from planner.logs.parse import LogReading
 from planner.logs.reconcile import Row, reconcile
 from planner.models.model import Model
 from planner.plan import weights_of
-from planner.serving import cache_layers
+from planner.pools import cache_layers
 from planner.units import GB
 
 # Ways of drafting whose drafter keeps a layer of cache like the model's own.

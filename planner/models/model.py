@@ -256,6 +256,19 @@ class Model:
         """Parameters that multiply each token of text."""
         return self.read_parameters(1)
 
+    def attention_flops(self, pairs):
+        """FLOPs of all layers with attention.
+
+        pairs: a function that counts the query-key pairs of one head of a group's layer.
+        """
+        return sum(
+            formulas.attention_flops(
+                group.layers, group.query_heads, group.query_dim, group.output_dim, pairs(group)
+            )
+            for group in self.groups
+            if group.query_heads
+        )
+
     def weight_bytes(self, bytes_per_parameter=FP16_BYTES):
         """Bytes of all weights at one width."""
         return self.parameters * bytes_per_parameter

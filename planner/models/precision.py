@@ -19,7 +19,9 @@ class WeightFormat:
     expert_bits: matrices of routed experts. body_bits: every other one of the layers, the norms
     with them (too small to count apart). embedding_bits: the input embedding where it is a matrix
     of its own. head_bits: the output head; a head tied to the embedding is stored as a head.
-    note: what it consists of and what stays wide. confidence: high, medium or low.
+    kernel, expert_kernel: the format of presets/kernel_shares.csv by which the layers' matrices and
+    the experts are multiplied. note: what it consists of and what stays wide. confidence: high,
+    medium or low.
     """
 
     id: str
@@ -28,6 +30,8 @@ class WeightFormat:
     expert_bits: float
     embedding_bits: float
     head_bits: float
+    kernel: str
+    expert_kernel: str
     note: str
     confidence: str
     source: str

@@ -28,6 +28,8 @@ from planner.inputs.scenario import (
 )
 from planner.pages import predict, screen
 from planner.pages.components import component
+from planner.plan import plan
+from planner.serving import serve, time_figure
 
 UNSEEN = (  # read aloud, but not to be seen
     '<p style="position: absolute; width: 1px; height: 1px; overflow: hidden; '
@@ -221,7 +223,9 @@ def _length(name, spec):
 def _current(key):
     """An engine's figure as it stands, from its memory or its time."""
     now = st.session_state.scenario
-    return float(getattr(now.the_engine if key in overrides.MEMORY else now.the_timing, key))
+    if key in overrides.MEMORY:
+        return float(getattr(now.the_engine, key))
+    return float(time_figure(serve(plan(now)), key))
 
 
 def _add_setting():
