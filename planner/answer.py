@@ -6,14 +6,23 @@ from typing import NamedTuple
 
 from planner import describe
 from planner.hardware import parallel
-from planner.inputs import presets
+from planner.hardware.accelerator import MEMORY_FROM
+from planner.inputs import overrides, presets, support
 from planner.inputs.scenario import NUMBERS, Scenario
 from planner.plan import Plan
 from planner.plan import plan as plan_of
-from planner.serving import Band, Served, enough_memory, longest_context, serve
-from planner.units import GB
+from planner.serving import (
+    Band,
+    Served,
+    capacities,
+    enough_memory,
+    longest_context,
+    serve,
+)
+from planner.units import GB, GIB
 
 EIGHT_BIT = presets.cache_format("fp8")
+SMALL_STEP = 2048  # tokens; what engines take on small devices
 DEVICE_COUNTS = (2, 4, 8, 16, 32, 64)
 
 
@@ -74,6 +83,28 @@ def figures(served: Served) -> list[Figure]:
             "Tokens per second of all requests together.",
         ),
     ]
+
+
+def memory_help(served: Served) -> str:
+    """The three capacities of a device: on its label, to be allocated, for the engine to fill."""
+    device, sizes = served.plan.scenario.the_device, capacities(served)
+    many = " Of each device." if served.plan.scenario.layout.devices > 1 else ""
+    found = f"{_both(sizes.allocatable)} can be allocated: as given.{many}"
+    if sizes.label is not None:
+        label = f"{device.label_gb:g} GB on the label"
+        if sizes.allocatable > sizes.label:  # makers of memory chips count in GiB
+            label += f", which are GiB ({describe.data(device.label_gb * GIB)})"
+        read = MEMORY_FROM[device.memory_from]
+        found = f"{label}. {_both(sizes.allocatable)} can be allocated: {read}.{many}"
+    if served.ideal:
+        return found
+    part = "all" if served.engine.fraction == 1 else f"{served.engine.fraction:g}"
+    fraction = f"{part} of the {served.engine.fraction_of}"
+    return f"{found} {served.engine.name} may fill {_both(sizes.engine)}: {fraction}."
+
+
+def _both(count):
+    return f"{describe.data(count)} ({describe.gib(count)})"
 
 
 def band(served: Served, figure: Band, written=describe.duration) -> str:
@@ -159,8 +190,24 @@ def fits(served: Served) -> bool:
     return bool(served.plan.fits if served.ideal else served.fits)
 
 
-def served_verdict(served: Served) -> tuple[str, str]:
-    """The answer with the scenario's engine: whether its pool holds the load, and the speed."""
+def engine_warning(served: Served) -> str:
+    """That the engine is not for the scenario's device, in words; “” where it is."""
+    scenario = served.plan.scenario
+    refusal = support.refusal(scenario.engine, scenario.device)
+    return f"{refusal} Every figure with it is hypothetical." if refusal else ""
+
+
+def served_verdict(served: Served, warned: bool = True) -> tuple[str, str]:
+    """The answer with the scenario's engine: whether its pool holds the load, and the speed.
+
+    warned: whether the second part begins with the warning that the engine is not for the device.
+    """
+    found, detail = _served_verdict(served)
+    warning = engine_warning(served) if warned else ""
+    return found, f"{warning} {detail}" if warning else detail
+
+
+def _served_verdict(served):
     if served.ideal:
         return verdict(served.plan)
     scenario, name = served.plan.scenario, served.engine.name
@@ -191,7 +238,7 @@ def served_verdict(served: Served) -> tuple[str, str]:
 
 
 def engine_ways(served: Served) -> list[str]:
-    """What would make an engine hold the load: less of it, an 8-bit cache, devices, memory."""
+    """What would make an engine hold the load: less of it, small caches or steps, more devices."""
     scenario, ways = served.plan.scenario, []
     if served.max_concurrency >= 1:
         ways.append(describe.requests(served.max_concurrency))
@@ -202,6 +249,8 @@ def engine_ways(served: Served) -> list[str]:
     small = with_small_cache(scenario)
     if small != scenario and _held(small):
         ways.append("an 8-bit cache")
+    if SMALL_STEP < served.engine.batched_tokens < math.inf and _held(with_small_step(scenario)):
+        ways.append(f"at most {describe.whole(SMALL_STEP)} batched tokens")
     ways += [f"{n} devices" for n in [more_devices(scenario, _held)] if n]
     where = " on each device" if scenario.layout.devices > 1 else ""
     ways += [f"{describe.enough(n * GB)} of memory{where}" for n in [enough_memory(scenario)] if n]
@@ -259,6 +308,12 @@ def with_small_cache(scenario: Scenario) -> Scenario:
         wide = presets.cache_format(getattr(scenario, name)).bits > EIGHT_BIT.bits
         small[name] = EIGHT_BIT.id if wide else getattr(scenario, name)
     return replace(scenario, **small)
+
+
+def with_small_step(scenario: Scenario) -> Scenario:
+    """The scenario with few tokens in a step, which frees working memory and shortens windows."""
+    own = overrides.read(scenario.set)
+    return replace(scenario, set=overrides.write({**own, "batched_tokens": SMALL_STEP}))
 
 
 def _counted(scenario):

@@ -3,7 +3,7 @@
 The ideal engine is one more row of data: through the same lines it gives the plan's own numbers.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -13,11 +13,12 @@ from planner.engines import timing as latency
 from planner.engines.memory import CacheLayers, Engine, Reserve
 from planner.engines.timing import PrefillTime, StepTime, Timing
 from planner.hardware import parallel
-from planner.inputs import presets
+from planner.hardware.parallel import Stage
 from planner.inputs.scenario import NUMBERS, Scenario
-from planner.plan import Plan, plan_stages
+from planner.models.model import FP16_BYTES
+from planner.plan import Plan
 from planner.plan import plan as plan_of
-from planner.units import GB, TERA
+from planner.units import GB
 
 # Formats whose weights are multiplied at 8 bits, on devices that can.
 EIGHT_BIT_WEIGHTS = ("fp8", "fp8-block")
@@ -39,7 +40,7 @@ class Served:
 
     step: a decode step of the plan's load by its parts. mixed: the same while new prompts arrive,
     None where the scenario has no output length. first: one prompt alone, by its parts.
-    reserve: of the device of the first pipeline stage, which holds most layers.
+    reserve: of a device of the pipeline stage whose pool holds the fewest requests.
     """
 
     plan: Plan
@@ -102,7 +103,8 @@ def serve(plan: Plan, *, engine: Engine | None = None) -> Served:
     `engine` replaces the scenario's own for what is reserved, to hold one against another.
     """
     scenario, model = plan.scenario, plan.model
-    engine, timing = engine or scenario.the_engine, scenario.the_timing
+    engine = engine or scenario.engine_with(plan.memory_usable_bytes)
+    timing = scenario.the_timing
     step = _step(
         plan,
         timing,
@@ -140,6 +142,32 @@ def serve(plan: Plan, *, engine: Engine | None = None) -> Served:
     )
 
 
+@dataclass(frozen=True)
+class Capacities:
+    """How much one device holds, in three ways that are often taken for one another; bytes.
+
+    label: the size on the box, None where the memory was typed by hand. allocatable: what a process
+    can have. engine: how much of it the engine may fill; all of it where the engine is ideal.
+    """
+
+    label: float | None
+    allocatable: float
+    engine: float
+
+
+def capacities(served: Served) -> Capacities:
+    """The three capacities of a plan's device."""
+    scenario, held = served.plan.scenario, served.reserve
+    device = scenario.the_device
+    before = held.total_bytes - held.budget_bytes / served.engine.fraction
+    own = scenario.memory == device.memory_gb
+    return Capacities(
+        label=device.label_gb * GB if own else None,
+        allocatable=held.total_bytes,
+        engine=held.budget_bytes + before,
+    )
+
+
 def _rate(step, count):
     ends = (step.value, step.high, step.low)
     return Band(*(formulas.tokens_per_second(seconds, count) for seconds in ends))
@@ -159,22 +187,22 @@ def _step(plan, timing, weights_bytes, cache_bytes, flops):
         plan.model.layers,
         plan.bandwidth_bytes_per_s,
         plan.peak_flops,
-        vector_flops=vector_flops(scenario),
+        vector_flops=vector_flops(plan),
         experts=bool(plan.model.experts),
         tensor_parallel=scenario.tp > 1,
     )
 
 
-def vector_flops(scenario) -> float:
+def vector_flops(plan: Plan) -> float:
     """The device's FP32 rate without matrix units; a share of its peak where no source has it."""
-    known = latency.vector_rates().get(scenario.device)
-    return known or scenario.peak * TERA * NEAREST_VECTOR_SHARE
+    known = latency.vector_rates().get(plan.scenario.device)
+    return known or plan.peak_flops * NEAREST_VECTOR_SHARE
 
 
 def _first(plan, timing):
     """One prompt by itself on one group of devices."""
     scenario, model = plan.scenario, plan.model
-    alone = sum(stage.weights_read_bytes for stage in plan_stages(plan, tokens=1))
+    alone = parallel.weights_read_bytes(plan.stages, model.experts_read(tokens=1))
     floor = _step(plan, timing, alone, 0, 0)
     link = scenario.the_device.link_gb_s
     sent = formulas.all_reduce_bytes(model.layers, model.width, plan.prompt_tokens, scenario.tp)
@@ -192,32 +220,51 @@ def peak_share(scenario, timing) -> float:
     """The peak that an engine's prefill can reach, against the 16-bit one of the data sheet.
 
     8-bit weights are multiplied at 8 bits where the device can. llama.cpp sums 16-bit products at
-    16 bits, which GeForce cards do at twice the rate of the figure with 32-bit sums.
+    16 bits, which some cards do faster than the figure with 32-bit sums.
     """
     device = scenario.the_device
     if timing.engine == "ideal":
         return 1.0
     if scenario.weights in EIGHT_BIT_WEIGHTS and device.fp8_tflops and timing.group == "serving":
         return device.fp8_tflops / device.fp16_tflops
-    geforce = (device.vendor, device.kind) == ("NVIDIA", "consumer GPU")
-    return 2.0 if geforce and timing.engine.startswith("llama.cpp-cuda") else 1.0
+    sums = device.fp16_sum_tflops or device.fp16_tflops
+    return sums / device.fp16_tflops if timing.engine.startswith("llama.cpp-cuda") else 1.0
 
 
 def reserve(plan: Plan, engine: Engine) -> Reserve:
-    """What the engine takes of the device that holds most, and what its pool then holds."""
-    scenario, model = plan.scenario, plan.model
-    fullest = max(plan.stages, key=lambda stage: np.max(stage.weights_bytes))
-    return engines.reserve(
+    """What the engine takes of a device, and what its pool then holds.
+
+    Of the pipeline stage whose pool holds the fewest requests, since all of them wait for it.
+    """
+    alike = {(stage.groups, stage.weights_bytes): stage for stage in plan.stages}
+    held = [_stage_reserve(plan, engine, stage) for stage in alike.values()]
+    fewest = [-each.concurrency for each in held]
+    amounts = {
+        field.name: parallel.where_greatest([getattr(each, field.name) for each in held], fewest)
+        for field in fields(Reserve)
+        if field.name != "engine"
+    }
+    return Reserve(engine=engine, **amounts)
+
+
+def _stage_reserve(plan, engine, stage):
+    """The same of one stage. One that stores nothing holds any number of requests, if it fits."""
+    model, scenario = plan.model, plan.scenario
+    layers = cache_layers(scenario, stage)
+    held = engines.reserve(
         engine,
         total_bytes=plan.memory_usable_bytes,
-        weights_bytes=fullest.weights_bytes + padding_bytes(plan, engine, fullest.layers),
-        layers=cache_layers(model, scenario, fullest.layers),
+        weights_bytes=stage.weights_bytes + padding_bytes(plan, engine, stage.layers),
+        layers=layers or [CacheLayers(1, token_bytes=1.0)],
         context_tokens=plan.context_tokens,
         width=model.width,
         vocabulary=model.vocabulary,
         query_heads=max(group.query_heads for group in model.groups) // scenario.tp,
         devices=scenario.layout.devices,
     )
+    if layers:
+        return held
+    return replace(held, concurrency=np.where(held.pool_bytes > 0, np.inf, 0.0)[()])
 
 
 def padding_bytes(plan: Plan, engine: Engine, layers):
@@ -236,20 +283,25 @@ def padding_bytes(plan: Plan, engine: Engine, layers):
     return plan.weights.experts * share * (tiled - 1)
 
 
-def cache_layers(model, scenario, layers) -> list[CacheLayers]:
-    """What a device with so many of the model's layers stores, kind by kind."""
-    widths = [presets.cache_format(each).bytes for each in (scenario.cache_k, scenario.cache_v)]
-    share = layers / model.layers
+def cache_layers(scenario: Scenario, stage: Stage) -> list[CacheLayers]:
+    """What a device of a stage stores, kind by kind."""
     found = []
-    for group in model.groups:
-        count = max(1, round(group.layers * share))
-        own = parallel.device_group(group, scenario.tp)
-        for each, most in own.stores(*widths):
-            found.append(CacheLayers(count, each / group.layers, window=most))
+    for group in stage.groups:
+        for each, most in group.stores(*scenario.cache_widths):
+            entry = _entry(group) if np.isinf(most) else {}
+            found.append(CacheLayers(group.layers, each / group.layers, window=most, **entry))
         if group.state_bytes:
-            state = group.state_bytes * parallel.state_share(group.query_heads, scenario.tp)
-            found.append(CacheLayers(count, 0.0, state_bytes=float(state)))
+            state = float(parallel.state_bytes(group, scenario.tp))
+            found.append(CacheLayers(group.layers, 0.0, state_bytes=state))
     return found
+
+
+def _entry(group):
+    """What CacheLayers says of an entry that stands for several tokens; {} where none does."""
+    if group.stride == 1:
+        return {}
+    index = group.index_bytes // FP16_BYTES
+    return {"stride": group.stride, "key_dim": group.key_dim, "index_dim": index}
 
 
 UNBOUNDED = 2**30  # tokens beyond which a context counts as without end
@@ -263,19 +315,20 @@ def most_requests(held: Reserve, scenario) -> float:
 def longest_context(plan: Plan, engine: Engine) -> float:
     """The most tokens of each request that the engine's pool holds at this concurrency, exactly.
 
-    0 where it holds not even one token; ∞ where it still holds `UNBOUNDED` tokens. One scenario.
+    0 where it holds not even one token; ∞ where it still holds `UNBOUNDED` tokens. One for each
+    concurrency, where the plan has several and all else of it is one scenario's.
     """
-    low, high = 0, UNBOUNDED + 1  # holds low, as far as is known does not hold high
-    while high - low > 1:
-        tried = np.unique(np.geomspace(max(low, 1), high, 48).round())
-        tried = tried[(tried > low) & (tried < high)]
-        tried = tried if len(tried) else np.array([low + 1.0])
+    counts = np.asarray(plan.concurrency, float)
+    low, high = np.zeros_like(counts), np.full_like(counts, UNBOUNDED + 1)
+    while np.any(high - low > 1):  # low is held; as far as is known, high is not
+        tried = np.geomspace(np.maximum(low, 1), high, 48, axis=-1).round()
+        tried = np.clip(tried, low[..., None] + 1, np.maximum(high - 1, low + 1)[..., None])
         held = reserve(replace(plan, context_tokens=tried), engine)  # which needs no more of it
-        fails = np.flatnonzero(most_requests(held, plan.scenario) < plan.concurrency)
-        first = fails[0] if len(fails) else len(tried)
-        low = int(tried[first - 1]) if first else low
-        high = int(tried[first]) if first < len(tried) else high
-    return float("inf") if low >= UNBOUNDED else float(low)
+        holds = most_requests(held, plan.scenario) >= counts[..., None]
+        high = np.where(holds, high[..., None], tried).min(-1)
+        # A step as long as a whole prompt may leave no room where two shorter ones do again.
+        low = np.where(holds & (tried < high[..., None]), tried, low[..., None]).max(-1)
+    return np.where(low >= UNBOUNDED, np.inf, low)[()]
 
 
 def enough_memory(scenario: Scenario) -> float:

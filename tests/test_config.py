@@ -97,7 +97,7 @@ PUBLISHED_TOTALS = [row for row in rows("configs.csv") if row["published_paramet
 
 @pytest.mark.parametrize("row", PUBLISHED_TOTALS, ids=lambda row: row["preset_id"])
 def test_parameters_equal_the_total_on_the_model_s_page(row):
-    """Within 0.01 %, or below it where the page counts draft layers or what a remark says."""
+    """Within 0.01 %, or below it where the total holds draft layers or what a remark says."""
     model = read_config(CONFIGS[row["file"]]).model
     over = int(row["published_parameters"]) / model.parameters - 1
     if model.draft_layers or row["remark"]:

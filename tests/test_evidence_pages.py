@@ -8,9 +8,9 @@ from playwright.sync_api import expect
 from streamlit.testing.v1 import AppTest
 
 from planner import decode
+from planner.charts.style import INK
 from planner.evidence import accuracy, scatter, summary
-from planner.evidence import charts as charts_accuracy
-from planner.logs import from_log
+from planner.logs import from_log, told
 from tests.browser import ROOT, idle
 from tests.test_evidence import BAD
 from tests.test_page import frames
@@ -112,11 +112,11 @@ def test_an_example_log_is_held_against_its_prediction(example):
     found = from_log.plan_of(example.text, model=example.model, device=example.device)
     tables = [table.value for table in page.dataframe]
     assert len(tables) == 2
-    assert tables[0].to_dict("records") == from_log.table(found.rows)
+    assert tables[0].to_dict("records") == told.table(found.rows)
     if found.notes:
         assert page.text[1].value == "\n".join(found.notes)
     link = [each.proto.body for each in page.get("html")]
-    known = from_log.knows_model(from_log.read_log(example.text), example.model)
+    known = not {"model", "weights"} & {*found.asked}
     assert bool(link) == known
     if known:
         query = re.search(r'href="\./\?([^"]*)"', link[0])[1].replace("&amp;", "&")
@@ -188,7 +188,7 @@ def test_accuracy_is_filtered_and_its_address_reopens_it(browse):
     assert other.url == page.url
     other.set_viewport_size({"width": 390, "height": 844})
     other.emulate_media(color_scheme="dark")
-    ink = charts_accuracy.INK[True]
+    ink = INK[True]
     expect(other.locator(f'.st-key-chart-predicted path[stroke="{ink}"]').first).to_be_visible()
     assert other.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 

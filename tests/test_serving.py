@@ -9,12 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import Scenario, answer, decode, plan
-from planner.charts import bars, curves
-from planner.engines.timing import timings
+from planner.charts import of_plan, tables
+from planner.engines.memory import TERMS
+from planner.engines.timing import timings, vector_rates
 from planner.hardware.parallel import layouts
 from planner.inputs import overrides, presets
+from planner.inputs.scenario import NUMBERS
+from planner.models.model import LayerGroup, Model
+from planner.models.notation import model_to_text
 from planner.reports import arithmetic, plan_report
-from planner.serving import parts, serve
+from planner.serving import cache_layers, capacities, parts, serve
 from tests.test_plan import calculator, printed, scenarios
 
 
@@ -26,7 +30,7 @@ def test_the_ideal_engine_is_the_plan(scenario):
     assert served.step.total_s == pytest.approx(own.decode_step_s)
     assert served.step_s.low == served.step_s.high == served.step_s.value
     assert served.ttft_s.value == pytest.approx(own.ttft_s)
-    if own.scenario.pp == 1 and np.isfinite(own.max_concurrency):
+    if np.isfinite(own.max_concurrency):
         assert abs(served.max_concurrency - own.max_concurrency) <= own.scenario.dp
 
 
@@ -52,10 +56,106 @@ def test_arrays_are_loops(scenario, name):
         assert np.broadcast_to(together.step_s.value, 3)[at] == pytest.approx(alone.step_s.value)
         assert np.broadcast_to(together.ttft_s.value, 3)[at] == pytest.approx(alone.ttft_s.value)
         assert np.broadcast_to(together.max_concurrency, 3)[at] == alone.max_concurrency
+        for amount in ("weights_bytes", "pool_bytes", "blocks", "tokens", "printed_tokens"):
+            held = np.broadcast_to(getattr(together.reserve, amount), 3)[at]
+            assert held == pytest.approx(getattr(alone.reserve, amount)), amount
+
+
+@given(scenarios(), st.sampled_from(list(NUMBERS)), st.sampled_from([0.3, 2]))
+def test_a_number_given_apart_is_the_scenario_s_own(scenario, name, times):
+    value = NUMBERS[name].nearest(times * getattr(scenario, name))
+    apart = serve(plan(scenario, **{name: value}))
+    own = serve(plan(replace(scenario, **{name: value})))
+    assert apart.step == own.step
+    assert apart.mixed_s == own.mixed_s
+    assert (apart.ttft_s, apart.reserve) == (own.ttft_s, own.reserve)
+    assert (apart.fits, apart.plan.fits) == (own.fits, own.plan.fits)
+
+
+def test_a_peak_given_apart_counts_where_no_source_has_the_ordinary_units():
+    scenario = Scenario("llama-3.1-8b", engine="llama.cpp-cuda", peak=300)
+    assert scenario.device not in vector_rates()
+    apart = serve(plan(scenario, peak=600)).step
+    assert apart == serve(plan(replace(scenario, peak=600))).step
+    assert apart.weights_s < serve(plan(scenario)).step.weights_s
+
+
+# --- what a pool holds ----------------------------------------------------------------------------
+
+
+@given(scenarios())
+def test_no_engine_holds_more_than_an_ideal_device(scenario):
+    own = plan(scenario, context=np.array([128, 5000, 70_001, 2**20]))
+    assert np.all(serve(own).max_concurrency <= own.max_concurrency)
+
+
+@pytest.mark.parametrize("engine", ["vllm-0.26", "sglang", "llama.cpp-cuda"])
+@pytest.mark.parametrize("pp", [2, 3, 8])
+def test_no_model_in_a_pipeline_holds_more_than_on_ideal_devices(engine, pp):
+    contexts = np.array([128, 4096, 32_768, 2**17])
+    deep = [id for id, each in presets.models().items() if each.layers >= pp]
+    assert len(deep) > 60
+    for model in deep:
+        own = plan(Scenario(model, device="h100-sxm", pp=pp, engine=engine), context=contexts)
+        assert np.all(serve(own).max_concurrency <= own.max_concurrency), model
+
+
+@pytest.mark.parametrize(
+    ("query", "ideal", "most"),
+    [
+        ("model=qwen2.5-7b&device=h100-sxm&pp=8&context=32768&engine=vllm", 309, 263),
+        ("model=qwen3-4b&device=h100-sxm&pp=8&context=4096&engine=vllm-0.26", 1000, 883),
+    ],
+)
+def test_the_fullest_stage_of_a_pipeline_binds_the_engine_too(query, ideal, most):
+    # 28 layers on 8 stages are 3 and 4 each: the last holds the head, those before it most cache.
+    served = serve(plan(decode(query)[0]))
+    assert (served.plan.max_concurrency, served.max_concurrency) == (ideal, most)
+    held = served.reserve
+    assert held.blocks == held.pool_bytes // held.block_bytes
+    assert held.concurrency == held.blocks / held.blocks_per_request
+    alone = [
+        serve(replace(served.plan, stages=(stage,))).max_concurrency for stage in served.plan.stages
+    ]
+    assert served.max_concurrency == min(alone) < max(alone)
+
+
+@pytest.mark.parametrize("pp", [1, 2, 3, 8])
+def test_the_stages_of_an_engine_store_what_the_model_stores(pp):
+    deep = [each for each in presets.models().values() if each.layers >= pp]
+    for model in deep:
+        scenario = Scenario(model.id, pp=pp, cache_v="fp8")
+        stages = plan(scenario).stages
+        stored = [layers for stage in stages for layers in cache_layers(scenario, stage)]
+        for context in (128, 100_000):
+            bytes_ = sum(
+                each.layers * (each.state_bytes + each.token_bytes * min(context, each.window))
+                for each in stored
+            )
+            assert bytes_ == pytest.approx(plan(scenario, context=context).cache_bytes_per_request)
+
+
+def test_a_stage_that_stores_nothing_binds_by_its_weights_alone():
+    reads = LayerGroup(3, 8, 0, 64, 64)  # the cache of another layer
+    stores = LayerGroup(1, 8, 8, 64, 64)
+    model = Model("", "x", (reads, stores), 4 * 10**9, 10**9)
+    scenario = Scenario(model_to_text(model), pp=4, engine="vllm", memory=80)
+    own = plan(scenario, memory=np.array([1, 80]))
+    assert [len(cache_layers(scenario, stage)) for stage in own.stages] == [0, 0, 1, 0]
+    served = serve(own)
+    assert served.max_concurrency[0] == own.max_concurrency[0] == 0
+    (storing,) = own.stages[2:3]
+    alone = serve(replace(own, stages=(storing,)))
+    assert served.max_concurrency[1] == alone.max_concurrency[1] > 0
+    # Where only the first stage, with the embedding, has too little room for its weights.
+    tight = plan(scenario, memory=(own.stages[0].weights_bytes / 1e9) * 0.99)
+    assert (tight.max_concurrency, serve(tight).max_concurrency) == (0, 0)
 
 
 def test_every_engine_has_its_memory_and_its_time():
-    assert set(presets.engines()) <= set(timings())
+    engines = presets.engines()
+    assert {engine.timed_as or id for id, engine in engines.items()} <= set(timings())
+    assert {id for id, engine in engines.items() if engine.timed_as} == {"vllm-0.34"}
 
 
 def test_a_figure_that_is_set_counts_and_is_marked():
@@ -68,7 +168,7 @@ def test_a_figure_that_is_set_counts_and_is_marked():
     assert changed.reserve.pool_bytes == pytest.approx(plain.reserve.pool_bytes - 0.42 * total)
     more = 32 * (500 - plain.timing.layer_us) * 1e-6
     assert changed.step.total_s - plain.step.total_s == pytest.approx(more)
-    table = bars.engine_table(changed).set_index("figure")
+    table = tables.engine(changed).set_index("figure")
     assert table.kind["fraction"] == table.kind["layer_us"] == "given"
 
 
@@ -148,15 +248,9 @@ def test_the_verdict_and_figures_of_any_engine_are_words(scenario):
     assert verdict.endswith(".")
     assert detail.endswith(".")
     assert len(answer.figures(served)) == 6
-    if not served.ideal:
-        for drawing in (
-            curves.engine_latency(served),
-            bars.engine_memory(served),
-            bars.engine_step(served),
-            bars.engine_first(served),
-        ):
-            assert drawing.alt
-            assert len(drawing.table())
+    for picture in of_plan.pictures(served):
+        assert picture.alt
+        assert len(picture.table())
 
 
 def test_an_engine_s_link_says_what_it_means():
@@ -199,6 +293,8 @@ def test_each_way_to_fit_that_an_engine_s_verdict_names_does(scenario):
     ):
         for found in re.findall(pattern, detail):
             assert serve(plan(replace(scenario, **change(found)))).fits, detail
+    if "batched tokens" in detail:
+        assert serve(plan(answer.with_small_step(scenario))).fits
     if "an 8-bit cache" in detail:
         assert serve(plan(answer.with_small_cache(scenario))).fits
     for found in re.findall(r"(\d+) devices", detail):
@@ -211,5 +307,43 @@ def test_what_an_engine_lacks_is_named_for_the_engine():
     said, detail = answer.served_verdict(
         serve(plan(Scenario("llama-3.1-8b", device="h100-sxm", engine="vllm-0.26", context=65_536)))
     )
-    assert said == "Does not fit: vLLM since 0.26 holds 7 requests of 65,536 tokens."
-    assert "It would fit with 7 requests, or 28,752 tokens each, or 4 devices, or " in detail
+    assert said == "Does not fit: vLLM 0.26 to 0.33 holds 6 requests of 65,536 tokens."
+    assert "It would fit with 6 requests, or 28,480 tokens each, or 4 devices, or " in detail
+
+
+@pytest.mark.parametrize(
+    ("scenario", "said"),
+    [
+        (
+            Scenario("llama-3.1-8b", device="h100-sxm", engine="vllm-0.26"),
+            "80 GB on the label, which are GiB (85.9 GB). 84.9 GB (79.1 GiB) can be allocated: the "
+            "total an engine reported. vLLM 0.26 to 0.33 may fill 78.1 GB (72.8 GiB): 0.92 of the "
+            "total memory.",
+        ),
+        (
+            Scenario("llama-3.1-8b", device="apple-m4-max"),
+            "128 GB on the label. 103 GB (96.0 GiB) can be allocated: the total the driver "
+            "reported.",
+        ),
+        (
+            Scenario("llama-3.1-8b", device="h100-sxm", memory=50, tp=2, engine="llama.cpp-cuda"),
+            "50.0 GB (46.6 GiB) can be allocated: as given. Of each device. llama.cpp CUDA, flash "
+            "attention may fill 50.0 GB (46.6 GiB): all of the total memory.",
+        ),
+    ],
+)
+def test_the_three_capacities_of_a_device_in_words(scenario, said):
+    assert answer.memory_help(serve(plan(scenario))) == said
+
+
+@pytest.mark.parametrize("engine", presets.engines())
+def test_an_engine_fills_no_more_than_it_may_within_its_fraction(engine):
+    served = serve(plan(Scenario("llama-3.1-8b", device="h100-sxm", engine=engine)))
+    held, sizes = served.reserve, capacities(served)
+    on_top = sum(
+        float(getattr(held, f"{term}_bytes"))
+        for term in TERMS
+        if getattr(served.engine, f"{term}_charged") == "on top"
+    )
+    assert sizes.allocatable - held.left_bytes - on_top == pytest.approx(sizes.engine)
+    assert sizes.engine <= sizes.allocatable < sizes.label * 1.08

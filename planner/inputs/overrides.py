@@ -18,6 +18,7 @@ MEMORY = {
     "graphs_gib": Number("Captured graphs", "GiB", 0, 1000),
     "activation_per_width": Number("Activations, bytes for each width and token", "", 0, 1000),
     "batched_tokens": Number("Most tokens in one step", "tokens", 1, 10_000_000),
+    "logit_rows": Number("Most requests in one step", "requests", 1, 1_000_000),
     "block_tokens": Number("Block", "tokens", 1, 65_536, whole=True),
 }
 TIME = {

@@ -3,9 +3,10 @@
 import streamlit as st
 
 from planner import answer, describe, plan
-from planner.charts import bars
+from planner.charts import of_plan
+from planner.charts import tables as plan_tables
 from planner.pages import controls, model_dialog, pinned, predict, screen, tables, take_along
-from planner.reports import plan_html, plan_report
+from planner.reports import plan_report
 from planner.serving import serve
 
 METRIC_WIDTH = {False: 132, True: 170}  # by presenting
@@ -43,12 +44,15 @@ served = serve(own)
 
 controls.show_notices(notices)
 asked = predict.plan(served)
-verdict, detail = asked.verdict(*answer.served_verdict(served))
+verdict, detail = asked.verdict(*answer.served_verdict(served, warned=False))
 st.title(verdict, anchor=False)
 st.markdown(detail)
 with st.container(key="inputs"):
     st.markdown(f":small[{describe.as_text(describe.inputs(own))}]")
 
+warning = answer.engine_warning(served)
+if warning:
+    st.warning(warning, icon=":material/warning:")
 with st.container(horizontal=True, key="figures", gap="small"):
     for each in asked.figures(answer.figures(served)):
         st.metric(
@@ -61,20 +65,20 @@ with st.container(horizontal=True, key="figures", gap="small"):
             width=METRIC_WIDTH[screen.presenting()],
         )
 
-drawings = controls.show_drawings(plan_html.drawn(served), asked.drawn)
+pictures = controls.show_pictures(of_plan.pictures(served), asked.specification)
 
 with controls.folded("model-box", "The model") as open_:
     if open_ and asked.answered(st):
         st.markdown(describe.model_sentence(own.model))
-        st.dataframe(bars.layers(own), hide_index=True, key="layers-table")
+        st.dataframe(plan_tables.layers(own), hide_index=True, key="layers-table")
         st.caption(f"Source: {own.model.source or 'this link'}")
 
 if not served.ideal:
     with controls.folded("reserve-box", "What the engine takes") as open_:
         if open_ and asked.answered(st):
             st.text(served.reserve.line())
-            st.dataframe(bars.reserve_table(served), hide_index=True, key="reserve-table")
-            st.dataframe(bars.engine_table(served), hide_index=True, key="engine-table")
+            st.dataframe(plan_tables.reserve(served), hide_index=True, key="reserve-table")
+            st.dataframe(plan_tables.engine(served), hide_index=True, key="engine-table")
 
 with controls.folded("arithmetic", "The arithmetic") as open_:
     if open_ and asked.answered(st):
@@ -85,11 +89,11 @@ with controls.folded("arithmetic", "The arithmetic") as open_:
 
 with controls.folded("numbers", "The numbers") as open_:
     if open_ and asked.answered(st):
-        tables.of_drawings(drawings)
+        tables.of_pictures(pictures)
 
 with controls.folded("take-along", "Take it along") as open_:
     if open_ and asked.answered(st):
-        take_along.show(served, drawings)
+        take_along.show(served, pictures)
 
 with controls.folded("left-out", "What this leaves out") as open_:
     if open_:

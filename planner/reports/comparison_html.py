@@ -2,26 +2,13 @@
 
 from html import escape
 
-from planner.compare import charts as comparison_charts
-from planner.compare import differences, overlays
+from planner.charts.picture import Picture
+from planner.compare import differences
 from planner.compare.comparison import Comparison, encode
-from planner.compare.differences import Shown
+from planner.compare.overlays import pictures
 from planner.reports import comparison_report
 from planner.reports.images import Origin
 from planner.reports.plan_html import figure, linked, shell, table
-
-
-def drawings(all_: list[Shown]) -> dict:
-    """The charts of a comparison by title: each a chart function and the drawing that it shows."""
-    lines = overlays.latency(all_)
-    full = ", × where memory is full" if len(lines.frames["full"]) else ""
-    return {
-        "Memory of the fullest device": (
-            comparison_charts.overlaid_memory,
-            overlays.memory(all_),
-        ),
-        f"Time per token{full}": (comparison_charts.overlaid_latency, lines),
-    }
 
 
 def origin(comparison: Comparison, address: str = "") -> Origin:
@@ -29,14 +16,14 @@ def origin(comparison: Comparison, address: str = "") -> Origin:
     return Origin(" · ".join(comparison.named()), f"{address}?{encode(comparison)}")
 
 
-def pictured(comparison: Comparison, address: str) -> tuple[str, dict, Origin]:
-    """The headline of a comparison, its charts, and what pictures of them say of it.
+def pictured(comparison: Comparison, address: str) -> tuple[str, list[Picture], Origin]:
+    """The headline of a comparison, its pictures, and what they say of it where they stand alone.
 
     address: where the app is, below which the comparison has its page.
     """
     all_ = differences.shown(comparison)
     said = origin(comparison, f"{address}compare")
-    return differences.headline(all_), drawings(all_), said
+    return differences.headline(all_), pictures(all_), said
 
 
 def as_html(comparison: Comparison, address: str = "") -> str:
@@ -52,7 +39,7 @@ def as_html(comparison: Comparison, address: str = "") -> str:
     against = "\n".join(
         f"<li>{escape(differences.against(all_[0], each))}</li>" for each in all_[1:]
     )
-    figures = "\n".join(figure(title, *drawn) for title, drawn in drawings(all_).items())
+    figures = "\n".join(figure(picture) for picture in pictures(all_))
     apart, come = differences.inputs(all_), differences.figures(all_)
     say = f"<p>{escape(comparison.say)}</p>" if comparison.say else ""
     body = f"""<h1>{escape(headline)}</h1>

@@ -9,7 +9,8 @@ import re
 from html import escape
 
 from planner import answer, describe
-from planner.charts import bars, charts, curves
+from planner.charts.of_plan import pictures
+from planner.charts.picture import Picture
 from planner.inputs.scenario import Scenario, encode
 from planner.plan import plan
 from planner.reports import images, plan_report
@@ -34,49 +35,22 @@ footer { margin: 2rem 0; font-size: .85rem }
 """
 
 
-def drawings(served: Served) -> dict:
-    """The charts of a plan by title: each a chart function and the drawing that it shows."""
-    return dict(drawn(served))
-
-
-def drawn(served: Served):
-    """The charts of a plan, title and pair, each worked out when it is asked for."""
-    own, scenario = served.plan, served.plan.scenario
-    pair = curves.variants(scenario)
-    if served.ideal:
-        yield "Memory at this load", (charts.memory, bars.memory(pair))
-        yield "Time per token", (charts.latency, curves.latency(scenario, pair))
-        yield "Where it fits", (charts.fit, curves.fit(scenario, pair))
-        yield "What a step is made of", (charts.step, bars.step(pair))
-    else:
-        yield "Needed, and taken by the engine", (charts.engine_memory, bars.engine_memory(served))
-        yield "Time per token", (charts.engine_latency, curves.engine_latency(served))
-        yield "What a step is made of", (charts.engine_step, bars.engine_step(served))
-        yield "What the first token waits for", (charts.engine_first, bars.engine_first(served))
-        reserved = "Where weights and cache fit, nothing reserved"
-        yield reserved, (charts.fit, curves.fit(scenario, pair))
-    if scenario.layout.devices > 1:
-        yield "Memory on each device", (charts.devices, bars.devices(own))
-    if own.model.experts:
-        yield "Experts read in a step", (charts.experts, curves.experts(scenario))
-
-
 def origin(served: Served, address: str = "") -> Origin:
     """What pictures of a plan say of it: its inputs, and its link."""
     said = f"{describe.inputs(served.plan)} · {served.engine.name}"
     return Origin(said, f"{address}?{encode(served.plan.scenario)}")
 
 
-def pictured(scenario: Scenario, address: str) -> tuple[str, dict, Origin]:
-    """The verdict on a scenario, its charts, and what pictures of them say of it."""
+def pictured(scenario: Scenario, address: str) -> tuple[str, list[Picture], Origin]:
+    """The verdict on a scenario, its pictures, and what they say of it where they stand alone."""
     served = serve(plan(scenario))
-    return answer.served_verdict(served)[0], drawings(served), origin(served, address)
+    return answer.served_verdict(served)[0], list(pictures(served)), origin(served, address)
 
 
 def as_html(served: Served, address: str = "") -> str:
     """The plan as one HTML page. address: where the app is, to make the link a whole one."""
     verdict, detail = answer.served_verdict(served)
-    figures = "\n".join(figure(title, *pair) for title, pair in drawn(served))
+    figures = "\n".join(figure(picture) for picture in pictures(served))
     steps = "\n".join(
         f"<li><b>{escape(each.title)}</b> = {escape(each.symbols)}<br><code>{escape(each.numbers)}"
         f"</code> = <b>{escape(each.result)}</b></li>"
@@ -137,13 +111,12 @@ def table(header, rows) -> str:
     return "\n".join(["<table>", *(f"<tr>{row}</tr>" for row in cells), "</table>"])
 
 
-def figure(title: str, chart, drawing) -> str:
-    """One chart as a picture in the page."""
-    picture = images.svg(images.specification(chart, drawing))
-    held = base64.b64encode(picture.encode()).decode()
+def figure(picture: Picture) -> str:
+    """One picture in the page."""
+    drawn = base64.b64encode(images.svg(images.specification(picture)).encode()).decode()
     return (
-        f"<figure><figcaption>{escape(title)}</figcaption>"
-        f'<img src="data:image/svg+xml;base64,{held}" alt="{escape(drawing.alt)}"></figure>'
+        f"<figure><figcaption>{escape(picture.title)}</figcaption>"
+        f'<img src="data:image/svg+xml;base64,{drawn}" alt="{escape(picture.alt)}"></figure>'
     )
 
 

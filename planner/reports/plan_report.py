@@ -217,7 +217,7 @@ def as_dict(served: Served) -> dict:
     `fits` is the answer, with the engine where one is chosen; `fits_ideal` that of counting alone.
     """
     plan, scenario = served.plan, served.plan.scenario
-    verdict, detail = answer.served_verdict(served)
+    verdict, detail = answer.served_verdict(served, warned=False)
     found = {
         "report_version": REPORT_VERSION,
         "app_version": __version__,
@@ -235,6 +235,7 @@ def as_dict(served: Served) -> dict:
         "fits": answer.fits(served),
         "fits_ideal": bool(plan.fits),
         "fits_calibrated": None if served.ideal else bool(served.fits),
+        "engine_warning": answer.engine_warning(served),
         "verdict": verdict,
         "verdict_detail": detail,
     }
@@ -293,6 +294,7 @@ def cells(served: Served):
             yield (field.name, "input", cell(value), "", "given", "", "", "")
     yield ("model_name", "", cell(served.plan.model.name), "", "", "", "", "")
     yield ("verdict", "", cell(answer.served_verdict(served)[0]), "", "", "", "", "")
+    yield ("engine_warning", "", cell(answer.engine_warning(served)), "", "", "", "", "")
     for each in numbers(served):
         value, low, high = (_number(each, name) for name in ("value", "low", "high"))
         yield (each.key, each.label, value, each.unit, each.kind, low, high, cell(each.source))
