@@ -45,6 +45,7 @@ MAKER = re.compile(
     r"\b(?:NVIDIA|AMD|Tesla|GeForce|Radeon|Instinct|Apple|Intel|Jetson)[ \w.+-]{1,60}"
 )
 FORM = r"geforce|radeon|instinct|tesla|nvidia|apple|sxm\d?|pcie|nvl|hgx|per|gpu|hbm\d\w?|\d+gb"
+PUBLISHED = re.compile(r"(?:config\.json of |https://huggingface\.co/)\S+/(\S+):")
 FROM_NAME, FROM_MEMORY = "named in the log", "by its memory"
 MOST_PHRASES = 500  # places looked at for a device's name
 MOST_NAMED = 4  # devices of one memory that a note names
@@ -53,9 +54,14 @@ MOST_NAMED = 4  # devices of one memory that a note names
 @once
 def model_names() -> dict[str, str]:
     """Presets by every name they go by, each name as `plain` writes it."""
+    return names_of({id: model.source for id, model in presets.models().items()})
+
+
+def names_of(sources: dict[str, str]) -> dict[str, str]:
+    """The same for presets that the list may not have yet; sources: id -> source of its figures."""
     found = {}
-    for id, model in presets.models().items():
-        published = re.search(r"config\.json of \S+/(\S+):", model.source)
+    for id, source in sources.items():
+        published = PUBLISHED.match(source)
         for name in (id, *(published.groups() if published else ())):
             found.setdefault(plain(name), id)
     return found | {plain(row["name"]): row["model"] for row in presets.rows("model_aliases.csv")}

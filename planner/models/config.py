@@ -61,6 +61,8 @@ def read_config(
     if family_type in encoders.ENCODERS:
         raise Refusal(encoders.refusal(family_type, Fields(inner, Family())))
     family = _family(outer, outer_type, family_type, nested)
+    tables = [inner[name] for name in family.inside if isinstance(inner.get(name), dict)]
+    inner = {**inner, **{key: value for table in tables for key, value in table.items()}}
     towers = [found[outer_type] for found in (PICTURES, SOUNDS) if outer_type in found]
     fields = Fields(inner, family, prefix=f"{nested}." if nested else "")
     fields.notes.extend(

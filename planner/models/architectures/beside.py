@@ -188,6 +188,11 @@ def adapters(fields):
     return Beside(reading=sum(ranks) * fields.layers() * each + towers)
 
 
+def head_bias(fields):
+    """A bias for every logit (GPT-J, Phi-2)."""
+    return Beside(fields.count("vocabulary"))
+
+
 def input_norm(fields):
     """A norm right after the embedding (BLOOM, Inkling)."""
     return Beside(fields.count("hidden") * (2 if fields.family.norms_with_bias else 1))

@@ -16,8 +16,9 @@ class Family:
 
     kinds, feeds: the rules of `stacks` and `feeds` that say what each layer is. mixers: kind -> its
     function. blocks: a rule for both at once. every: parameters of each layer beside both, where
-    there are more than norms. beside: what stands beside the layers, a `Beside`. names: the file's
-    names where they are particular. defaults: what the architecture takes where the file is silent.
+    there are more than norms. beside: what stands beside the layers, a `Beside`. inside: objects of
+    the file whose fields count as its own. names: the file's names where they are particular.
+    defaults: what the architecture takes where the file is silent.
     tied: input and output share a matrix. gated: three matrices in a feed-forward block, else two.
     bias: on "qkv" or "all" matrices of attention. flag_bias: the same, of what attention_bias
     switches on. qk_norm: norms on queries and keys, of a "head" or of the "full" width;
@@ -36,6 +37,7 @@ class Family:
     blocks: Callable | None = None
     every: Callable | None = None
     beside: Callable | None = None
+    inside: tuple[str, ...] = ()
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     defaults: Mapping[str, int | bool] = field(default_factory=dict)
     tied: bool = False

@@ -50,6 +50,10 @@ PLAIN = {
     "internlm3": replace(LLAMA, names={"attention_bias": ("qkv_bias",)}, flag_bias="qkv"),
     "cohere": Family(tied=True, norms=1, qk_flag="full"),
     "cwm": Family(kinds=stacks.all_windowed),
+    "dbrx": Family(
+        inside=("attn_config", "ffn_config"),
+        names={"kv_heads": ("kv_n_heads",), "expert_intermediate": ("ffn_hidden_size",)},
+    ),
     "ernie4_5": Family(tied=True, names={"attention_bias": ("use_bias",)}),
     "ernie4_5_moe": Family(
         feeds=feeds.ernie_feeds, tied=True, names={"attention_bias": ("use_bias",)}
@@ -125,8 +129,8 @@ PLAIN = {
     "gpt_neox": replace(_GPT2, tied=False),
     "starcoder2": replace(_GPT2, kinds=stacks.all_windowed),
     "stablelm": Family(norms_with_bias=True),
-    "phi": replace(_GPT2, tied=False, norms=1),
-    "gptj": replace(_GPT2, tied=False, bias="", norms=1),
+    "phi": replace(_GPT2, tied=False, norms=1, beside=beside.head_bias),
+    "gptj": replace(_GPT2, tied=False, bias="", norms=1, beside=beside.head_bias),
     "mpt": replace(_GPT2, kinds=stacks.mpt_kinds, bias="", mlp_bias=False, norms_with_bias=False),
     "falcon": replace(
         _GPT2,
