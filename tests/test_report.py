@@ -11,8 +11,9 @@ from hypothesis import given
 
 from planner import Scenario, __version__, answer, describe, encode, plan
 from planner.inputs import presets
+from planner.pools import engine_band, longest_context, most_requests, reserve
 from planner.reports import plan_report
-from planner.serving import engine_band, longest_context, most_requests, reserve, serve
+from planner.serving import serve
 from tests.test_plan import scenarios
 
 # Named in the README: never taken away.

@@ -10,7 +10,8 @@ from functools import cached_property
 from planner import describe
 from planner.inputs.scenario import Scenario
 from planner.plan import Plan, plan
-from planner.serving import Served, longest_context, serve
+from planner.pools import longest_context
+from planner.serving import Served, serve
 
 
 @dataclass(frozen=True, eq=False)

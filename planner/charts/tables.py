@@ -6,7 +6,7 @@ from planner import describe
 from planner.inputs import presets
 from planner.inputs.overrides import TIME, read
 from planner.plan import Plan
-from planner.serving import Served
+from planner.serving import Served, time_figure
 from planner.units import GIB
 
 
@@ -42,10 +42,17 @@ def reserve(served: Served) -> pd.DataFrame:
         ("libraries and buffers", held.non_torch_bytes, _charged(served, "non_torch")),
         ("activations at their peak", held.activation_bytes, _charged(served, "activation")),
         ("captured graphs", held.graphs_bytes, _charged(served, "graphs")),
+        ("kept free", held.headroom_bytes, _charged(served, "headroom")),
         ("cache pool", held.pool_bytes, f"{describe.whole(held.blocks)} blocks"),
+        ("of it for states", held.states_pool_bytes, "set apart whatever the context"),
         ("one block", held.block_bytes, f"{describe.whole(held.block_tokens)} tokens"),
     ]
-    table = [(name, round(float(count) / GIB, 3), note) for name, count, note in rows]
+    seldom = ("kept free", "of it for states")
+    table = [
+        (name, round(float(count) / GIB, 3), note)
+        for name, count, note in rows
+        if count or name not in seldom
+    ]
     return pd.DataFrame(table, columns=["term", "GiB", "what it is"])
 
 
@@ -63,7 +70,7 @@ def engine(served: Served) -> pd.DataFrame:
     ]
     for name in TIME:
         rows.append(
-            (name, f"{getattr(served.timing, name):g}", None, None, *_timing_source(served, name))
+            (name, f"{time_figure(served, name):.4g}", None, None, *_timing_source(served, name))
         )
     return pd.DataFrame(rows, columns=["figure", "value", "from", "to", "kind", "source"])
 

@@ -75,9 +75,9 @@ FIGURES = (
     Row(
         "First token",
         "s",
-        lambda each: each.served.ttft_s.value,
+        lambda each: each.served.first_token_value_s,
         describe.duration,
-        _sure(lambda each: each.served.ttft_s),
+        _sure(lambda each: each.served.first_token_s),
     ),
     Row(
         "All, tokens/s",
@@ -192,6 +192,9 @@ def alike(all_: list[Shown]) -> str:
 def figures(all_: list[Shown]) -> pd.DataFrame:
     """Verdict and figures in words, a column a variant; after the first, the difference to it."""
     rows = {"Verdict": [answer.served_verdict(each.served)[0] for each in all_]}
+    warnings = [answer.engine_warning(each.served) for each in all_]
+    if any(warnings):
+        rows["Warning"] = warnings
     for row in FIGURES:
         first = row.value(all_[0])
         rows[row.name] = []

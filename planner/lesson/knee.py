@@ -32,15 +32,15 @@ SERIES = {
     for each in (
         Series(
             "gpt-20b", "GPT 20B, FasterTransformer on four A100",
-            "fastertransformer", "GPT-20B", "a100-80-sxm", 4, 180,
+            "fastertransformer", "GPT 20B (FasterTransformer)", "a100-80-sxm", 4, 180,
         ),
         Series(
             "llama-405b", "Llama 3.1 405B, vLLM on eight MI300X",
-            "vllm-0.20", "Llama-3.1-405B", "mi300x", 8, 3072,
+            "vllm-0.20", "Llama 3.1 405B", "mi300x", 8, 3072,
         ),
         Series(
             "qwen3-30b", "Qwen3 30B-A3B (MoE), llama.cpp on a DGX Spark",
-            "llama.cpp-cuda", "Qwen3-30B-A3B", "dgx-spark", 1, 528,
+            "llama.cpp-cuda", "Qwen3 30B-A3B", "dgx-spark", 1, 528,
         ),
     )
 }  # fmt: skip

@@ -33,7 +33,7 @@ BY_LABEL = {
     "Cache": Asked("cache", "GB", GB, lambda served: served.plan.cache_bytes),
     "Cache per token": Asked("token", "kB", 1e3, lambda served: served.plan.cache_bytes_per_token),
     "Time per token": Asked("step", "ms", MS, lambda served: served.token_s.value, also=("total",)),
-    "First token": Asked("first", "ms", MS, lambda served: served.ttft_s.value),
+    "First token": Asked("first", "ms", MS, lambda served: served.first_token_value_s),
     "All, tokens/s": Asked("total", "", 1, lambda served: served.all_per_s.value, also=("step",)),
 }
 ASKABLE = (VERDICT, *(each.id for each in BY_LABEL.values()))

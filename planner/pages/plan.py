@@ -54,12 +54,15 @@ served = serve(own)
 
 controls.show_notices(notices)
 asked = predict.plan(served)
-verdict, detail = asked.verdict(*answer.served_verdict(served))
+verdict, detail = asked.verdict(*answer.served_verdict(served, warned=False))
 st.title(verdict, anchor=False)
 st.markdown(detail)
 with st.container(key="inputs"):
     st.markdown(f":small[{describe.as_text(describe.inputs(own))}]")
 
+warning = answer.engine_warning(served)
+if warning:
+    st.warning(warning, icon=":material/warning:")
 with st.container(horizontal=True, key="figures", gap="small"):
     for each in asked.figures(answer.figures(served)):
         st.metric(

@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass
 
 from planner import describe
+from planner.engines.memory import TERMS
 from planner.hardware import parallel
 from planner.inputs import presets
 from planner.plan import READING_TOKENS_PER_S, Plan
@@ -54,9 +55,7 @@ def _weights(plan):
     stored, total = presets.weight_format(plan.scenario.weights), plan.weights_bytes
     if plan.weights.measured:
         text = f"{exact(total)} bytes"
-        yield Worked(
-            "Weights, the size of the published files", "W", text, describe.data(total), total
-        )
+        yield Worked("Weights, the size of the checkpoint", "W", text, describe.data(total), total)
         return
     model = plan.model
     parts = {
@@ -64,6 +63,7 @@ def _weights(plan):
         - model.embedding_parameters
         - model.head_parameters
         - model.expert_parameters
+        - model.host_parameters
     }
     for count, bits in (
         (model.expert_parameters, stored.expert_bits),
@@ -303,7 +303,7 @@ def with_engine(served: Served) -> list[Worked]:
     ]
     held = served.reserve
     before, inside = 0.0, 0.0
-    for term in ("weights", "non_torch", "activation", "graphs"):
+    for term in TERMS:
         when = getattr(served.engine, f"{term}_charged")
         count = float(getattr(held, f"{term}_bytes"))
         before += count * (when == "before")

@@ -8,7 +8,7 @@ from planner import __version__, answer, describe
 from planner.compare import differences
 from planner.compare.comparison import Comparison, encode
 from planner.compare.differences import Shown
-from planner.reports import plan_report
+from planner.reports import plan_report, writing
 
 
 def fits(all_: list[Shown]) -> bool:
@@ -47,13 +47,11 @@ def as_csv(comparison: Comparison) -> str:
     """Every number of every plan, a row each: the plan's letter, name and whether it is right, then
     as `report.as_csv` has it."""
     of_all = {"app_version": __version__, "link": encode(comparison), "say": comparison.say}
-    rows = [
-        ("", "", "", key, "", plan_report.cell(text), *[""] * 5) for key, text in of_all.items()
-    ]
+    rows = [("", "", "", key, "", writing.cell(text), *[""] * 5) for key, text in of_all.items()]
     for each in differences.shown(comparison):
-        first = (each.letter, plan_report.cell(each.variant.title), each.reckoned)
+        first = (each.letter, writing.cell(each.variant.title), each.reckoned)
         rows += [(*first, *row) for row in plan_report.cells(each.served)]
-    return plan_report.as_table(("plan", "name", "reckoned", *plan_report.COLUMNS), rows)
+    return writing.as_table(("plan", "name", "reckoned", *plan_report.COLUMNS), rows)
 
 
 def numbers(all_: list[Shown]) -> list[tuple[str, ...]]:
@@ -68,12 +66,10 @@ def numbers(all_: list[Shown]) -> list[tuple[str, ...]]:
 
 
 def _written(row):
-    text = plan_report.shown(row.value, row.unit)
+    text = writing.shown(row.value, row.unit)
     if row.low is None:
         return text
-    return (
-        f"{text} ({plan_report.shown(row.low, row.unit)} – {plan_report.shown(row.high, row.unit)})"
-    )
+    return f"{text} ({writing.shown(row.low, row.unit)} – {writing.shown(row.high, row.unit)})"
 
 
 def lines(comparison: Comparison) -> list[str]:
@@ -103,8 +99,8 @@ def as_markdown(comparison: Comparison, address: str = "") -> str:
     found += ["", "## What differs", "", *_table(["input", *labels], apart, describe.as_text)]
     found += ["", f"For all: {describe.as_text(differences.alike(all_))}"]
     come = differences.figures(all_).itertuples(index=False)
-    found += ["", "## What comes of it", "", *_table(["figure", *labels], come, plan_report.marked)]
-    listed = _table(["what", "kind", *labels], numbers(all_), plan_report.marked)
+    found += ["", "## What comes of it", "", *_table(["figure", *labels], come, writing.marked)]
+    listed = _table(["what", "kind", *labels], numbers(all_), writing.marked)
     found += ["", "## The numbers", "", *listed]
     found += ["", f"`{address}?{encode(comparison)}`"]
     found += ["", plan_report.SIGNATURE, ""]

@@ -7,31 +7,22 @@ is said of a number without end, and of a calibrated one where the engine is the
 keeps its meaning; `report_version` grows when one is taken away.
 """
 
-import csv
-import io
 import math
-import re
 from dataclasses import fields
 from typing import NamedTuple
 
 from planner import __version__, answer, describe
 from planner.inputs import presets
 from planner.inputs.scenario import Scenario, device_numbers, encode
+from planner.pools import engine_band, longest_context, most_requests, reserve
 from planner.reports import arithmetic
-from planner.serving import (
-    Served,
-    engine_band,
-    longest_context,
-    most_requests,
-    reserve,
-)
-from planner.units import GB, TERA
+from planner.reports.writing import as_table, cell, marked, shown
+from planner.serving import Served, serve
 
 REPORT_VERSION = 1
 SIGNATURE = f"LLM capacity planner {__version__}, report {REPORT_VERSION}."
 WHOLE = ("bytes", "tokens", "requests", "devices", "FLOP")  # units written without a point
 COLUMNS = ("key", "what", "value", "unit", "kind", "low", "high", "source")
-RUNS = "=+-@\t\r\n|%＝＋－＠"  # first signs of a cell that a spreadsheet may take for a formula
 
 
 class Number(NamedTuple):
@@ -56,7 +47,7 @@ class Number(NamedTuple):
 
 def numbers(served: Served) -> list[Number]:
     """Every number of a plan, inputs first, in the order of a report."""
-    return [*_given(served), *_memory(served), *_time(served)]
+    return [*_given(served), *_memory(served), *_running(served), *_time(served)]
 
 
 def _given(served):
@@ -139,6 +130,23 @@ def _memory(served):
         yield Number(key, f"{label}, with the engine", unit, value, kind, source, low, high)
 
 
+def _running(served):
+    """What runs of the requests asked for, by the pools of the engine at its most and least."""
+    found = {}
+    if not served.ideal:
+        asked = served.plan.concurrency
+        ends = [serve(served.plan, engine=each).running for each in engine_band(served.engine)]
+        runs = [float(each) for each in (ends[0], served.running, ends[1])]
+        found = {"running": runs, "waiting": [float(asked - each) for each in runs[::-1]]}
+    for name, label in (("running", "Requests that run"), ("waiting", "Requests that wait")):
+        low, value, high = found.get(name, (None, None, None))
+        source = f"figures of {served.engine.name}" if found else ""
+        key = f"{name}_calibrated"
+        yield Number(
+            key, f"{label}, with the engine", "requests", value, _kind(served), source, low, high
+        )
+
+
 def _time(served):
     plan, timing = served.plan, served.timing
     step, first = served.token_s, served.ttft_s
@@ -176,7 +184,7 @@ def _time(served):
             None,
         ),
         ("prefill", "_s", "Prefill of a prompt", "s", plan.prefill_s, "FLOPs / peak", first),
-        ("ttft", "_s", "First token", "s", plan.ttft_s, "max(prefill, W / BW)", first),
+        ("ttft", "_s", "TTFT of a prompt alone", "s", plan.ttft_s, "max(prefill, W / BW)", first),
         (
             "crossover_context",
             "_tokens",
@@ -206,6 +214,18 @@ def _time(served):
             source = "" if served.ideal else fitted
             name, label = f"{key}_calibrated{ending}", f"{label}, with the engine"
             yield Number(name, label, unit, ends[0], _kind(served), source, *ends[1:])
+    for key, label, value in (
+        ("prefill_bound_s", "Prefill, each format at its own peak", served.prefill_bound_s),
+        ("ttft_bound_s", "TTFT of a prompt alone, lower bound", served.ttft_bound_s),
+    ):
+        yield Number(key, label, "s", value, "ideal", "each format at its own peak")
+    loaded = None if served.ideal else served.ttft_loaded_s
+    ends = (loaded.value, loaded.low, loaded.high) if loaded else (None,) * 3
+    if loaded and math.isnan(loaded.value):
+        ends = (None, *ends[1:])  # near saturation only a range is known
+    source = f"{named}, below saturation" if loaded else ""
+    label = "TTFT under load, with the engine"
+    yield Number("ttft_loaded_calibrated_s", label, "s", ends[0], _kind(served), source, *ends[1:])
 
 
 # --- JSON -----------------------------------------------------------------------------------------
@@ -217,7 +237,7 @@ def as_dict(served: Served) -> dict:
     `fits` is the answer, with the engine where one is chosen; `fits_ideal` that of counting alone.
     """
     plan, scenario = served.plan, served.plan.scenario
-    verdict, detail = answer.served_verdict(served)
+    verdict, detail = answer.served_verdict(served, warned=False)
     found = {
         "report_version": REPORT_VERSION,
         "app_version": __version__,
@@ -235,6 +255,8 @@ def as_dict(served: Served) -> dict:
         "fits": answer.fits(served),
         "fits_ideal": bool(plan.fits),
         "fits_calibrated": None if served.ideal else bool(served.fits),
+        "engine_warning": answer.engine_warning(served),
+        "load_calibrated": None if served.ideal else str(served.load),
         "verdict": verdict,
         "verdict_detail": detail,
     }
@@ -276,13 +298,6 @@ def as_csv(served: Served) -> str:
     return as_table(COLUMNS, cells(served))
 
 
-def as_table(header, rows) -> str:
-    """Rows of cells as CSV under their header."""
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows([header, *rows])
-    return out.getvalue()
-
-
 def cells(served: Served):
     """The rows of the CSV, safe to open in a spreadsheet."""
     for key, value in {"app_version": __version__, "link": encode(served.plan.scenario)}.items():
@@ -293,9 +308,19 @@ def cells(served: Served):
             yield (field.name, "input", cell(value), "", "given", "", "", "")
     yield ("model_name", "", cell(served.plan.model.name), "", "", "", "", "")
     yield ("verdict", "", cell(answer.served_verdict(served)[0]), "", "", "", "", "")
+    yield ("engine_warning", "", cell(answer.engine_warning(served)), "", "", "", "", "")
     for each in numbers(served):
         value, low, high = (_number(each, name) for name in ("value", "low", "high"))
-        yield (each.key, each.label, value, each.unit, each.kind, low, high, cell(each.source))
+        yield (
+            each.key,
+            each.label,
+            value,
+            each.unit,
+            each.kind,
+            low,
+            high,
+            cell(each.source),
+        )
 
 
 def _number(each, name):
@@ -306,36 +331,14 @@ def _number(each, name):
     return "" if plain is None else plain
 
 
-def cell(text: str) -> str:
-    """A text as a cell that no spreadsheet runs: a quote before what would start a formula."""
-    return f"'{text}" if text[:1] and (text[0] in RUNS or not text[0].isprintable()) else text
-
-
 # --- in words -------------------------------------------------------------------------------------
-
-
-def shown(value: float | None, unit: str) -> str:
-    """A number as people read it: bytes in decimal units, times in ms or s."""
-    if value is None:
-        return ""
-    if unit == "bytes" and math.isfinite(value):
-        sign = "−" if value < 0 else ""
-        return f"{sign}{describe.data(abs(value))}"
-    if unit == "s":
-        return describe.duration(value)
-    if unit in ("tokens", "requests", "devices"):
-        return describe.whole(value)
-    if unit in ("bytes/s", "FLOP/s", "FLOP"):
-        size, name = (GB, "GB/s") if unit == "bytes/s" else (TERA, f"T{unit}")
-        return f"{describe.significant(value / size)} {name}"
-    return describe.significant(value)
 
 
 def rows(served: Served) -> list[tuple[str, str, str, str]]:
     """The numbers as a person reads them: what, value, what kind it is with its band, source."""
     found = []
     for each in numbers(served):
-        if each.value is None:
+        if each.value is None and each.low is None:
             continue
         kind = each.kind
         if each.low is not None and each.low < each.high:
@@ -381,8 +384,3 @@ def as_markdown(served: Served, address: str = "") -> str:
         SIGNATURE,
     ]
     return "\n".join(lines) + "\n"
-
-
-def marked(words_: str) -> str:
-    """The project's own words in Markdown, where an underscore or a bar is nothing but itself."""
-    return re.sub(r"([\\`*_|<>\[\]])", r"\\\1", words_)

@@ -199,7 +199,7 @@ def _report():
             "_calibrated_high", "_calibrated"
         )
         kind = {bool: "boolean", str: "string"}.get(type(value), "number")
-        nullable = kind == "number" or key == "fits_calibrated"
+        nullable = kind == "number" or key in ("fits_calibrated", "load_calibrated")
         properties[key] = {"type": [kind, "null"] if nullable else kind}
         if plain in said:
             end = {"_low": ", low end of its band", "_high": ", high end of its band"}
