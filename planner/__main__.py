@@ -10,18 +10,16 @@ import signal
 import sys
 from urllib.parse import parse_qsl
 
-from planner import __version__, answer, describe
+from planner import __version__
 from planner.compare import comparison
-from planner.inputs.scenario import encode
 from planner.inputs.strict import page_of, query_of, read_link
 from planner.lesson import words as lesson
 from planner.logs import identify
 from planner.logs.from_log import FromLog, knows_model, plan_of_reading, table
 from planner.logs.parse import read_log
 from planner.models.config import read_config
-from planner.plan import plan
-from planner.reports import commands, plan_report
-from planner.serving import Served, serve
+from planner.reports import commands, document, plan_report
+from planner.serving import evaluate
 
 FITS, DOES_NOT_FIT, BAD_INPUT = 0, 1, 2
 NO_PLAN = ("log", "accuracy")  # pages besides those of the lesson
@@ -64,19 +62,19 @@ def _compare(asked):
     if asked.json:
         _print_json(comparison_report.as_dict(found))
     elif asked.markdown:
-        print(comparison_report.as_markdown(found), end="")
+        print(document.markdown(comparison_report.document(found)), end="")
     elif asked.csv:
         print(comparison_report.as_csv(found), end="")
     elif asked.command:
         right = [each for each in all_ if not each.mistake]
-        print("\n\n".join(f"# {each.label}\n{_commands(each.served)}" for each in right))
+        print("\n\n".join(f"# {each.label}\n{_commands(each.evaluation)}" for each in right))
     else:
-        print("\n".join(comparison_report.lines(found)))
+        print(document.text(comparison_report.summary(found)))
     return FITS if comparison_report.fits(all_) else DOES_NOT_FIT
 
 
-def _commands(served):
-    return "\n\n".join(each.script() for each in commands.of(served))
+def _commands(evaluation):
+    return "\n\n".join(each.script() for each in commands.of(evaluation))
 
 
 def _log(asked, text):
@@ -112,20 +110,21 @@ def _print_json(found):
 
 def _print(asked, scenario, log: FromLog | None):
     """Print the plan in the form that was asked for; its exit status."""
-    served = serve(plan(scenario))
+    evaluation = evaluate(scenario)
     compared = table(log.rows) if log else []
     if asked.json:
         added = {"log_notes": list(log.notes), "log_rows": compared} if log else {}
-        _print_json(plan_report.as_dict(served) | added)
+        _print_json(plan_report.as_dict(evaluation) | added)
     elif asked.markdown:
-        print(plan_report.as_markdown(served), end="")
+        print(document.markdown(plan_report.document(evaluation)), end="")
     elif asked.csv:
-        print(plan_report.as_csv(served), end="")
+        print(plan_report.as_csv(evaluation), end="")
     elif asked.command:
-        print(_commands(served))
+        print(_commands(evaluation))
     else:
-        print("\n".join([*_lines(served), *_log_lines(log.notes if log else (), compared)]))
-    return FITS if answer.fits(served) else DOES_NOT_FIT
+        lines = _log_lines(log.notes if log else (), compared)
+        print("\n".join([document.text(plan_report.summary(evaluation)), *lines]))
+    return FITS if evaluation.fits else DOES_NOT_FIT
 
 
 def _arguments(arguments):
@@ -162,13 +161,6 @@ def _text(name):
 def _refuse(problems):
     print("\n".join(problems), file=sys.stderr)
     return BAD_INPUT
-
-
-def _lines(served: Served):
-    """The verdict, the inputs and the numbers, in columns."""
-    yield from (*answer.served_verdict(served), "", describe.inputs(served.plan))
-    yield from (f"engine: {served.engine.name}", f"?{encode(served.plan.scenario)}", "")
-    yield from describe.columns([row[:3] for row in plan_report.rows(served)], right=(1,))
 
 
 def _log_lines(notes, compared):

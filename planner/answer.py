@@ -1,255 +1,140 @@
-"""The answer in words: the verdict, the headline figures, how sure they are, what is left out."""
+"""The answer in words: the verdict, what would make a load fit, and what the numbers leave out."""
 
-import math
 from dataclasses import replace
-from typing import NamedTuple
 
 from planner import describe
 from planner.hardware import parallel
 from planner.inputs import presets
 from planner.inputs.scenario import NUMBERS, Scenario
-from planner.plan import Plan
-from planner.plan import plan as plan_of
-from planner.serving import Band, Served, enough_memory, longest_context, serve
-from planner.units import GB
+from planner.serving import Evaluation, enough_memory, evaluate
 
 EIGHT_BIT = presets.cache_format("fp8")
 DEVICE_COUNTS = (2, 4, 8, 16, 32, 64)
 
 
-class Figure(NamedTuple):
-    """A headline figure: its name and value, in a word what it is, and that explained."""
-
-    name: str
-    value: str
-    kind: str
-    help: str
-
-
-def figures(served: Served) -> list[Figure]:
-    """The headline figures of a plan with its engine."""
-    plan = served.plan
-    stored = presets.weight_format(plan.scenario.weights)
-    many = plan.scenario.layout.devices > 1
-    together = " On all devices together." if many else ""
-    windowed = "".join(
-        f", and {describe.whole(each)} bytes until {describe.whole(most)} tokens"
-        for each, most in plan.cache.windowed
-    )
-    fixed = f"; {describe.data(plan.cache.fixed)} whatever the context" if plan.cache.fixed else ""
-    token = describe.whole(plan.cache_bytes_per_token)
-    token = f"{token} bytes that one more token adds to one request"
-    step, first = served.token_s, served.ttft_s
-    total = served.all_per_s
-    return [
-        Figure(
-            "Weights",
-            describe.data(plan.weights_bytes),
-            "file size" if plan.weights.measured else "computed",
-            f"{describe.gib(plan.weights_bytes)}, {plan.weights.basis}: {stored.name}.{together}",
-        ),
-        Figure(
-            "Cache",
-            describe.data(plan.cache_bytes),
-            "computed",
-            f"{describe.gib(plan.cache_bytes)}. Keys and values of all past tokens, all requests."
-            f"{together}",
-        ),
-        Figure(
-            "Cache per token",
-            describe.data(plan.cache_bytes_per_token),
-            "computed",
-            f"{token}{windowed}{fixed}.",
-        ),
-        Figure(
-            "Time per token", describe.duration(step.value), band(served, step), step_help(served)
-        ),
-        Figure(
-            "First token", describe.duration(first.value), band(served, first), first_help(served)
-        ),
-        Figure(
-            "All, tokens/s",
-            describe.significant(total.value),
-            band(served, total, describe.significant),
-            "Tokens per second of all requests together.",
-        ),
-    ]
+IDEAL_LIMITS = (
+    "This is the **ideal engine**: full bandwidth, full peak, nothing reserved. Over 930 published "
+    "measurements the ideal time per token was 45 % too short in the median (38 % for the fastest "
+    "engines). Choose an engine under “Engine” to see what it makes of it.",
+    "Memory that an engine takes for itself (activations, graphs, fragments) is not counted, and "
+    "with some hundred requests at once computing may take longer than reading; that is not in the "
+    "time.",
+)
+CHANGED_LIMITS = (
+    "This is the ideal engine with the figures that you changed. Nothing in it is calibrated.",
+)
+ENGINE_LIMITS = (
+    "Times are **calibrated** on published measurements; their range holds 80 % of the "
+    "measurements whose source was left out of the fit. Your model, device or version may lie "
+    "outside. The page “Accuracy” shows predicted against measured.",
+    "The first token is that of a prompt alone on an idle engine. In real serving, below "
+    "saturation, it is known only to about a factor of two; at saturation it is queueing.",
+    "What an engine keeps for itself depends on its version and options; its figures and where "
+    "they are from are listed under “What the engine takes”.",
+)
+LIMITS = (
+    "All requests have the same context, and nothing is shared between them.",
+    "Several devices: the stages of a pipeline wait for one another. Experts are taken to be "
+    "chosen evenly, which reads the most of them.",
+)
+SPARSE_LIMITS = (
+    "This model's attention is **sparse**: a step scores all past tokens by a short key and reads "
+    "only the best of them. The times are those of reading all, the most it can be.",
+)
 
 
-def band(served: Served, figure: Band, written=describe.duration) -> str:
-    """What a time is: ideal, ideal save for what was changed, or the ends of its band."""
-    if served.ideal_engine:
-        return "as set" if served.plan.scenario.set else "ideal"
-    return f"{written(figure.low)} – {written(figure.high)}"
+def limits(evaluation: Evaluation) -> tuple[str, ...]:
+    """What the numbers do not hold, a text each, in which **…** is bold."""
+    own = ENGINE_LIMITS
+    if evaluation.ideal_engine:
+        own = IDEAL_LIMITS if evaluation.ideal else CHANGED_LIMITS
+    sparse = any(group.index_bytes for group in evaluation.plan.model.groups)
+    return own + LIMITS + (SPARSE_LIMITS if sparse else ())
 
 
-def step_help(served: Served) -> str:
-    """What the time per token consists of and how sure it is."""
-    if served.ideal:
-        return "Reading the weights and every cache once, at full bandwidth. The least it can be."
-    new = " New prompts arrive meanwhile." if served.mixed else ""
-    if served.ideal_engine:
-        changed = " with the figures that you changed" if served.plan.scenario.set else ""
-        ideal = describe.duration(served.plan.decode_step_s)
-        return f"The ideal engine{changed}. Reading weights and caches alone: {ideal}.{new}"
-    timing = served.timing
-    fitted = f"Fitted on {timing.fitted_on}" if timing.fitted_on else "Assumed"
-    return (
-        f"Calibrated for {served.engine.name}; the range holds 80 % of the measurements whose "
-        f"source was left out of the fit. {fitted}. "
-        f"Ideal: {describe.duration(served.plan.decode_step_s)}.{new}"
-    )
-
-
-def first_help(served: Served) -> str:
-    """What the time to the first token is of."""
-    plan = served.plan
-    spared = plan.prompt_tokens - plan.new_prompt_tokens
-    cached = f", {describe.whole(spared)} of them in the cache already" if spared else ""
-    prompt = f"A prompt of {describe.whole(plan.prompt_tokens)} tokens{cached}"
-    if served.ideal:
-        return f"{prompt} at full peak; no queue."
-    passes = math.ceil(plan.new_prompt_tokens / served.engine.batched_tokens)
-    chunks = f", read in {passes} passes" if passes > 1 else ""
-    ideal = describe.duration(plan.ttft_s)
-    return f"{prompt}{chunks}, alone on an idle engine; no queue. Ideal: {ideal}."
-
-
-IDEAL_LEFT_OUT = """
-- This is the **ideal engine**: full bandwidth, full peak, nothing reserved. Over 930 published
-  measurements the ideal time per token was 45 % too short in the median (38 % for the fastest
-  engines). Choose an engine under “Engine” to see what it makes of it.
-- Memory that an engine takes for itself (activations, graphs, fragments) is not counted, and with
-  some hundred requests at once computing may take longer than reading; that is not in the time.
-"""
-CHANGED_LEFT_OUT = """
-- This is the ideal engine with the figures that you changed. Nothing in it is calibrated.
-"""
-ENGINE_LEFT_OUT = """
-- Times are **calibrated** on published measurements; their range holds 80 % of the measurements
-  whose source was left out of the fit. Your model, device or version may lie outside. The page
-  “Accuracy” shows predicted against measured.
-- The first token is that of a prompt alone on an idle engine. In real serving, below saturation, it
-  is known only to about a factor of two; at saturation it is queueing.
-- What an engine keeps for itself depends on its version and options; its figures and where they are
-  from are listed under “What the engine takes”.
-"""
-LEFT_OUT = """
-- All requests have the same context, and nothing is shared between them.
-- Several devices: the stages of a pipeline wait for one another. Experts are taken to be chosen
-  evenly, which reads the most of them.
-"""
-SPARSE_LEFT_OUT = """
-- This model's attention is **sparse**: a step scores all past tokens by a short key and reads only
-  the best of them. The times are those of reading all, the most it can be.
-"""
-
-
-def left_out(served: Served) -> str:
-    """What the numbers do not hold, as a Markdown list."""
-    first = IDEAL_LEFT_OUT if served.ideal_engine else ENGINE_LEFT_OUT
-    if served.ideal_engine and not served.ideal:
-        first = CHANGED_LEFT_OUT
-    sparse = any(group.index_bytes for group in served.plan.model.groups)
-    return (first + LEFT_OUT + (SPARSE_LEFT_OUT if sparse else "")).replace("\n\n", "\n").strip()
-
-
-def fits(served: Served) -> bool:
-    """The answer to the scenario: with its engine, or of counting alone where it is ideal."""
-    return bool(served.plan.fits if served.ideal else served.fits)
-
-
-def served_verdict(served: Served) -> tuple[str, str]:
-    """The answer with the scenario's engine: whether its pool holds the load, and the speed."""
-    if served.ideal:
-        return verdict(served.plan)
-    scenario, name = served.plan.scenario, served.engine.name
-    rate = served.each_per_s
-    least = f"{describe.significant(rate.low)} to " if rate.low < rate.high else ""
-    speed = f"each sees {least}{describe.rate(rate.high)}"
-    speed = speed.replace("each", "it", 1) if scenario.concurrency == 1 else speed
-    each = f"of {describe.whole(scenario.context)} tokens"
-    where = " on each device" if scenario.layout.devices > 1 else ""
-    pool = served.reserve.pool_bytes
-    pool = f"Its pool is {describe.data(pool)} ({describe.gib(pool)}){where}"
-    if served.fits:
-        limit = NUMBERS["concurrency"].maximum
-        most = served.max_concurrency
-        most = (
-            f"more than {describe.requests(limit)}"
-            if most > limit
-            else f"up to {describe.requests(most)}"
-        )
-        answer = f"Fits: {name} holds {most} {each}."
-        return answer, f"{pool}. With {describe.whole(scenario.concurrency)}, {speed}."
-    held = (
-        describe.requests(served.max_concurrency) if served.max_concurrency else "not one request"
-    )
-    answer = f"Does not fit: {name} holds {held} {each}."
-    ways = engine_ways(served)
-    return answer, f"{pool}. It would fit with {', or '.join(ways)}." if ways else f"{pool}."
-
-
-def engine_ways(served: Served) -> list[str]:
-    """What would make an engine hold the load: less of it, an 8-bit cache, devices, memory."""
-    scenario, ways = served.plan.scenario, []
-    if served.max_concurrency >= 1:
-        ways.append(describe.requests(served.max_concurrency))
-    longest = longest_context(served.plan, served.engine)
-    if longest >= NUMBERS["context"].minimum:
-        each = " each" if scenario.concurrency > 1 else ""
-        ways.append(f"{describe.whole(longest)} tokens{each}")
-    small = with_small_cache(scenario)
-    if small != scenario and _held(small):
-        ways.append("an 8-bit cache")
-    ways += [f"{n} devices" for n in [more_devices(scenario, _held)] if n]
-    where = " on each device" if scenario.layout.devices > 1 else ""
-    ways += [f"{describe.enough(n * GB)} of memory{where}" for n in [enough_memory(scenario)] if n]
-    return ways
-
-
-def _held(scenario):
-    return bool(serve(plan_of(scenario)).fits)
-
-
-def verdict(plan: Plan) -> tuple[str, str]:
+def verdict(evaluation: Evaluation) -> tuple[str, str]:
     """The answer: whether it fits and by how much, and the sentence that goes with it.
 
     Where it does not fit, the second sentence says what would make it fit.
     """
-    scenario = plan.scenario
-    tokens = f"{describe.whole(scenario.context)} tokens"
+    answer, detail = (_counted if evaluation.ideal else _with_engine)(evaluation)
+    ways = [] if evaluation.fits else ways_to_fit(evaluation)
+    if ways:
+        detail = f"{detail} It would fit with {', or '.join(ways)}.".lstrip()
+    return answer, detail
+
+
+def _counted(evaluation):
+    """Room and speed by counting alone."""
+    plan, scenario = evaluation.plan, evaluation.plan.scenario
     count = scenario.layout.devices
     where = f" on each of {count} devices" if count > 1 else ""
     if plan.fits:
-        each = "it" if scenario.concurrency == 1 else "each"
-        limit = NUMBERS["concurrency"].maximum
-        most = plan.max_concurrency
-        up_to = (
-            f"More than {describe.requests(limit)}"
-            if most > limit
-            else f"Up to {describe.requests(most)}"
-        )
+        rate = describe.rate(plan.tokens_per_s_per_request)
+        most = _up_to(plan.max_concurrency).capitalize()
         return (
             f"Fits, with {describe.data(plan.memory_free_bytes)} to spare{where}.",
-            f"{up_to} of {tokens}; with "
-            f"{describe.whole(scenario.concurrency)}, {each} sees "
-            f"{describe.rate(plan.tokens_per_s_per_request)}.",
+            f"{most} of {describe.whole(scenario.context)} tokens; with "
+            f"{describe.whole(scenario.concurrency)}, {_each(scenario)} sees {rate}.",
         )
-    missing = f"Does not fit: {describe.data(-plan.memory_free_bytes)} too much{where}."
-    more = f"{describe.enough(plan.memory_needed_bytes)} of memory{where}"
-    ways = [f"{n} devices" for n in [more_devices(scenario)] if n]
+    answer = f"Does not fit: {describe.data(-plan.memory_free_bytes)} too much{where}."
     if plan.device_weights_bytes > plan.memory_usable_bytes:
-        need = f"The weights alone need {describe.data(plan.device_weights_bytes)}{where}."
-        return missing, f"{need} It would fit with {', or '.join([*ways, more])}."
-    if plan_of(with_small_cache(scenario)).fits:
-        ways.insert(0, "an 8-bit cache")
-    if plan.max_context_tokens >= NUMBERS["context"].minimum:
+        weights = describe.data(plan.device_weights_bytes)
+        return answer, f"The weights alone need {weights}{where}."
+    return answer, ""
+
+
+def _with_engine(evaluation):
+    """What the engine's pool holds, and the speed."""
+    scenario, name = evaluation.plan.scenario, evaluation.engine.name
+    load = f"of {describe.whole(scenario.context)} tokens"
+    where = " on each device" if scenario.layout.devices > 1 else ""
+    pool = evaluation.reserve.pool_bytes
+    pool = f"Its pool is {describe.data(pool)} ({describe.gib(pool)}){where}."
+    if not evaluation.fits:
+        most = evaluation.max_concurrency
+        most = describe.requests(most) if most else "not one request"
+        return f"Does not fit: {name} holds {most} {load}.", pool
+    rate = evaluation.tokens_per_s_per_request
+    least = f"{describe.significant(rate.low)} to " if rate.low < rate.high else ""
+    return (
+        f"Fits: {name} holds {_up_to(evaluation.max_concurrency)} {load}.",
+        f"{pool} With {describe.whole(scenario.concurrency)}, {_each(scenario)} sees "
+        f"{least}{describe.rate(rate.high)}.",
+    )
+
+
+def _each(scenario):
+    return "it" if scenario.concurrency == 1 else "each"
+
+
+def _up_to(most):
+    limit = NUMBERS["concurrency"].maximum
+    if most > limit:
+        return f"more than {describe.requests(limit)}"
+    return f"up to {describe.requests(most)}"
+
+
+def ways_to_fit(evaluation: Evaluation) -> list[str]:
+    """What would make the load fit: less of it, an 8-bit cache, devices, memory."""
+    scenario, ways = evaluation.plan.scenario, []
+    if evaluation.max_concurrency >= 1:
+        ways.append(describe.requests(evaluation.max_concurrency))
+    longest = evaluation.max_context_tokens
+    if longest >= NUMBERS["context"].minimum:
         each = " each" if scenario.concurrency > 1 else ""
-        ways.insert(0, f"{describe.whole(plan.max_context_tokens)} tokens{each}")
-    if plan.max_concurrency >= 1:
-        ways.insert(0, describe.requests(plan.max_concurrency))
-    return missing, f"It would fit with {', or '.join([*ways, more])}."
+        ways.append(f"{describe.whole(longest)} tokens{each}")
+    small = with_small_cache(scenario)
+    if small != scenario and evaluate(small).fits:
+        ways.append("an 8-bit cache")
+    count = more_devices(scenario)
+    if count:
+        ways.append(f"{count} devices")
+    memory = enough_memory(evaluation)
+    if memory:
+        where = " on each device" if scenario.layout.devices > 1 else ""
+        ways.append(f"{describe.enough(memory)} of memory{where}")
+    return ways
 
 
 def with_small_cache(scenario: Scenario) -> Scenario:
@@ -261,19 +146,12 @@ def with_small_cache(scenario: Scenario) -> Scenario:
     return replace(scenario, **small)
 
 
-def _counted(scenario):
-    return plan_of(scenario).fits
-
-
-def more_devices(scenario: Scenario, holds=_counted) -> int:
-    """The fewest devices, more than now and a power of two, on which it fits; 0 where none do.
-
-    holds: whether a scenario does, by counting alone where nothing is said.
-    """
+def more_devices(scenario: Scenario) -> int:
+    """The fewest devices, more than now and a power of two, on which it fits; 0 where none do."""
     for count in DEVICE_COUNTS:
         if count > scenario.layout.devices:
             for each in parallel.layouts(scenario.the_model, count)[:1]:
                 sizes = {"tp": each.tensor, "pp": each.pipeline, "dp": each.data, "ep": each.expert}
-                if holds(replace(scenario, **sizes)):
+                if evaluate(replace(scenario, **sizes)).fits:
                     return count
     return 0

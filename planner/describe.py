@@ -160,5 +160,6 @@ def as_text(words: str) -> str:
     """A text from outside as Markdown that shows it as it stands: no links, pictures or HTML."""
     # Bare addresses become links even with every sign escaped; a joiner of no width prevents it.
     apart = re.sub(r"(https?:|ftp:|www|@)", "\\1\u2060", words, flags=re.IGNORECASE)
-    escaped = re.sub(r"([!#$&(-+\-:<-@\[-`{-~])", r"\\\1", apart)
-    return re.sub(r"^(\s*\d+)\.", r"\1\\.", escaped)  # no list begins here
+    escaped = re.sub(r"([!#$&*<>@\[-`{-~]|:(?=\S))", r"\\\1", apart)
+    escaped = re.sub(r"^(\s*)([-+=])", r"\1\\\2", escaped)  # no list and no line begins here
+    return re.sub(r"^(\s*\d+)([.)])(?=\s|$)", r"\1\\\2", escaped)

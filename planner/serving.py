@@ -1,9 +1,10 @@
-"""A plan as an engine serves it: what it reserves, and how long its steps really take.
+"""Scenario -> Evaluation: a plan as its engine serves it, what it reserves and how long it takes.
 
 The ideal engine is one more row of data: through the same lines it gives the plan's own numbers.
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from planner.engines.timing import PrefillTime, StepTime, Timing
 from planner.hardware import parallel
 from planner.inputs import presets
 from planner.inputs.scenario import NUMBERS, Scenario
+from planner.models.model import Model
 from planner.plan import Plan, plan_stages
 from planner.plan import plan as plan_of
 from planner.units import GB, TERA
@@ -26,7 +28,11 @@ NEAREST_VECTOR_SHARE = 1 / 4  # of the 16-bit peak, where no source has a device
 
 @dataclass(frozen=True)
 class Band:
-    """A time in seconds and the ends of its 80 % band; all three equal where nothing is fitted."""
+    """A number and the ends of its band; all three equal where nothing is uncertain.
+
+    The band of a time or a rate holds 80 % of measurements; that of a memory, of all that an engine
+    reserves at its most and at its least.
+    """
 
     value: float
     low: float
@@ -34,12 +40,20 @@ class Band:
 
 
 @dataclass(frozen=True)
-class Served:
-    """One plan with one engine; arrays where the plan has arrays.
+class Evaluation:
+    """A scenario worked out: its plan, and what its engine makes of it; arrays where that has some.
 
-    step: a decode step of the plan's load by its parts. mixed: the same while new prompts arrive,
-    None where the scenario has no output length. first: one prompt alone, by its parts.
-    reserve: of the device of the first pipeline stage, which holds most layers.
+    plan: by counting alone, in SI units. step: a decode step of the plan's load by its parts.
+    mixed: the same while new prompts arrive, None where the scenario has no output length. first:
+    one prompt alone, by its parts. reserve: of the device of the first pipeline stage, which holds
+    most layers. Where counting is all (`ideal`) the numbers are the plan's own.
+
+    >>> from planner import Scenario, evaluate
+    >>> found = evaluate(Scenario("llama-3.1-8b", device="h100-sxm", engine="vllm-0.26"))
+    >>> bool(found.fits), float(found.max_concurrency)
+    (True, 56.0)
+    >>> found.tpot_s.low < found.tpot_s.value < found.tpot_s.high
+    True
     """
 
     plan: Plan
@@ -52,7 +66,6 @@ class Served:
     first: PrefillTime
     ttft_s: Band
     reserve: Reserve
-    max_concurrency: float
 
     @property
     def ideal_engine(self):
@@ -65,23 +78,39 @@ class Served:
         return self.ideal_engine and not self.plan.scenario.set
 
     @property
-    def token_s(self) -> Band:
+    def tpot_s(self) -> Band:
         """The time per token: while new prompts arrive, where the scenario says how often."""
         return self.mixed_s or self.step_s
 
     @property
-    def each_per_s(self) -> Band:
+    def tokens_per_s_per_request(self) -> Band:
         """Tokens per second of one request; the slow end of the step is the low end."""
-        return _rate(self.token_s, 1)
+        return _rate(self.tpot_s, 1)
 
     @property
-    def all_per_s(self) -> Band:
+    def tokens_per_s_total(self) -> Band:
         """Tokens per second of all requests together."""
-        return _rate(self.token_s, self.plan.concurrency)
+        return _rate(self.tpot_s, self.plan.concurrency)
+
+    @property
+    def max_concurrency(self):
+        """The most requests of this context: those that the engine's own pool holds."""
+        if self.ideal:
+            return self.plan.max_concurrency
+        return most_requests(self.reserve, self.plan.scenario)
+
+    @cached_property
+    def max_context_tokens(self):
+        """The longest context at this concurrency, as the engine's own pool holds it."""
+        if self.ideal:
+            return self.plan.max_context_tokens
+        return longest_context(self.plan, self.engine)
 
     @property
     def fits(self):
-        """Whether the engine's own pool holds the load."""
+        """Whether the load fits: the engine's own pool holds it."""
+        if self.ideal:
+            return self.plan.fits
         return self.max_concurrency >= self.plan.concurrency
 
 
@@ -96,13 +125,23 @@ def parts(step: StepTime) -> list[tuple[str, float]]:
     ]
 
 
-def serve(plan: Plan, *, engine: Engine | None = None) -> Served:
-    """Apply the scenario's engine, with the figures that the scenario changes, to a plan.
+def evaluate(
+    scenario: Scenario, *, model: Model | None = None, engine: Engine | None = None, **varied
+) -> Evaluation:
+    """Work out a scenario with its engine: what fits, how long it takes, and how sure that is.
 
-    `engine` replaces the scenario's own for what is reserved, to hold one against another.
+    model: replaces the scenario's own. engine: replaces its own for what is reserved. Any number of
+    the scenario (concurrency, context, bandwidth, memory, peak; its units) may be replaced by
+    another or by an array, as `plan` takes them.
+
+    >>> import numpy as np
+    >>> from planner import Scenario, evaluate
+    >>> evaluate(Scenario(), context=np.array([8192, 65_536])).fits
+    array([ True, False])
     """
-    scenario, model = plan.scenario, plan.model
-    engine, timing = engine or scenario.the_engine, scenario.the_timing
+    plan = plan_of(scenario, model=model, **varied)
+    model, timing = plan.model, scenario.the_timing
+    engine = engine or scenario.the_engine
     step = _step(
         plan,
         timing,
@@ -124,8 +163,7 @@ def serve(plan: Plan, *, engine: Engine | None = None) -> Served:
     band = (timing.mix_experts_low, timing.mix_experts_high) if model.experts else dense
     first = _first(plan, timing)
     first_s = np.maximum(first.total_s, plan.ttft_s) if engine.id == "ideal" else first.total_s
-    reserved = reserve(plan, engine)
-    return Served(
+    return Evaluation(
         plan=plan,
         engine=engine,
         timing=timing,
@@ -135,8 +173,7 @@ def serve(plan: Plan, *, engine: Engine | None = None) -> Served:
         mixed_s=_band(mixed.total_s, *band) if mixed else None,
         first=first,
         ttft_s=_band(first_s, timing.prefill_low, timing.prefill_high),
-        reserve=reserved,
-        max_concurrency=most_requests(reserved, scenario),
+        reserve=reserve(plan, engine),
     )
 
 
@@ -262,16 +299,19 @@ def longest_context(plan: Plan, engine: Engine) -> float:
     return float("inf") if low >= UNBOUNDED else float(low)
 
 
-def enough_memory(scenario: Scenario) -> float:
-    """GB of a device with which the engine holds the load, to a part in 5,000; 0 for none."""
+def enough_memory(evaluation: Evaluation) -> float:
+    """Bytes of a device with which it fits, with an engine to a part in 5,000; 0 for none."""
+    scenario = evaluation.plan.scenario
+    if evaluation.ideal:
+        return evaluation.plan.memory_needed_bytes
     low, high = scenario.memory, float(NUMBERS["memory"].maximum)
     for tries in (400, 100):
         tried = np.geomspace(low, high, tries)
-        holds = np.flatnonzero(serve(plan_of(scenario, memory=tried)).fits)
+        holds = np.flatnonzero(evaluate(scenario, memory=tried).fits)
         if not len(holds):
             return 0.0
         low, high = tried[max(holds[0] - 1, 0)], tried[holds[0]]
-    return high
+    return high * GB
 
 
 def engine_band(engine: Engine) -> tuple[Engine, Engine]:

@@ -144,14 +144,14 @@ def test_printed_arithmetic_gives_the_printed_result(scenario):
         assert typed == pytest.approx(each.value, rel=1e-9), each
         assert typed == pytest.approx(printed(each.result), rel=5.001e-3), each
         titles.add(each.title)
-    assert {"Cache of all requests", "Time per token", "First token"} <= titles
+    assert {"Cache", "Time per output token (TPOT)", "Time to first token (TTFT)"} <= titles
 
 
 def test_arithmetic_reads_as_the_lesson_does():
     lines = {each.title: each for each in arithmetic.arithmetic(plan(Scenario()))}
-    token = lines["Cache for one token"]
+    token = lines["Cache per token"]
     assert token.numbers == "2 × 32 layers × 8 heads × 128 × 2 bytes"
     assert token.result == "131,072 bytes"
-    assert lines["Time per token"].numbers == "(14 GB + 17.179869184 GB) / 1,000 GB/s"
-    assert lines["Time per token"].result == "31.2 ms"
-    assert lines["Most requests of this context"].result == "61"
+    assert lines["Time per output token (TPOT)"].numbers == "(14 GB + 17.179869184 GB) / 1,000 GB/s"
+    assert lines["Time per output token (TPOT)"].result == "31.2 ms"
+    assert lines["Max concurrent requests"].result == "61"

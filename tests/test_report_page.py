@@ -6,9 +6,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from planner import Scenario, __version__, encode, plan
+from planner import Scenario, __version__, encode, evaluate
 from planner.reports import images, plan_html
-from planner.serving import serve
 from tests.browser import ROOT
 from tests.test_report import NAMES, named, served
 
@@ -67,7 +66,7 @@ def test_the_readmes_python_runs(capsys):
 
 def test_several_devices_and_experts_have_their_charts():
     scenario = Scenario(model="deepseek-v3", tp=8, device="h200-sxm")
-    titles = plan_html.drawings(serve(plan(scenario)))
+    titles = plan_html.drawings(evaluate(scenario))
     assert {"Memory on each device", "Experts read in a step"} <= set(titles)
 
 

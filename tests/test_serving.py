@@ -8,31 +8,34 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import Scenario, answer, decode, plan
+from planner import Scenario, answer, decode, evaluate, figures, plan
 from planner.charts import bars, curves
 from planner.engines.timing import timings
 from planner.hardware.parallel import layouts
 from planner.inputs import overrides, presets
 from planner.reports import arithmetic, plan_report
-from planner.serving import parts, serve
+from planner.serving import most_requests, parts
 from tests.test_plan import calculator, printed, scenarios
 
 
 @given(scenarios())
 def test_the_ideal_engine_is_the_plan(scenario):
-    own = plan(replace(scenario, engine="ideal", set="", output=0))
-    served = serve(own)
+    served = evaluate(replace(scenario, engine="ideal", set="", output=0))
+    own = served.plan
     assert served.ideal
     assert served.step.total_s == pytest.approx(own.decode_step_s)
     assert served.step_s.low == served.step_s.high == served.step_s.value
     assert served.ttft_s.value == pytest.approx(own.ttft_s)
+    assert (served.fits, served.max_concurrency) == (own.fits, own.max_concurrency)
+    assert served.max_context_tokens == own.max_context_tokens
     if own.scenario.pp == 1 and np.isfinite(own.max_concurrency):
-        assert abs(served.max_concurrency - own.max_concurrency) <= own.scenario.dp
+        held = most_requests(served.reserve, own.scenario)
+        assert abs(held - own.max_concurrency) <= own.scenario.dp
 
 
 @given(scenarios())
 def test_what_an_engine_adds_is_never_less_than_ideal(scenario):
-    served = serve(plan(scenario))
+    served = evaluate(scenario)
     if scenario.set:
         return
     assert served.step.total_s >= served.plan.decode_step_s * (1 - 1e-9)
@@ -46,9 +49,9 @@ def test_what_an_engine_adds_is_never_less_than_ideal(scenario):
 @given(scenarios(), st.sampled_from(["concurrency", "context"]))
 def test_arrays_are_loops(scenario, name):
     values = np.array([200, 1000, 3777])
-    together = serve(plan(scenario, **{name: values}))
+    together = evaluate(scenario, **{name: values})
     for at, value in enumerate(values):
-        alone = serve(plan(scenario, **{name: value}))
+        alone = evaluate(scenario, **{name: value})
         assert np.broadcast_to(together.step_s.value, 3)[at] == pytest.approx(alone.step_s.value)
         assert np.broadcast_to(together.ttft_s.value, 3)[at] == pytest.approx(alone.ttft_s.value)
         assert np.broadcast_to(together.max_concurrency, 3)[at] == alone.max_concurrency
@@ -59,9 +62,9 @@ def test_every_engine_has_its_memory_and_its_time():
 
 
 def test_a_figure_that_is_set_counts_and_is_marked():
-    plain = serve(plan(Scenario("llama-3.1-8b", device="h100-sxm", engine="vllm")))
+    plain = evaluate(Scenario("llama-3.1-8b", device="h100-sxm", engine="vllm"))
     half = replace(plain.plan.scenario, set="fraction:0.5,layer_us:500")
-    changed = serve(plan(half))
+    changed = evaluate(half)
     # Half of the device, less what the whole fraction took: by hand from the two budgets.
     total = plain.plan.memory_usable_bytes
     assert changed.reserve.budget_bytes == pytest.approx(total / 2)
@@ -104,13 +107,13 @@ def test_a_cached_prefix_spares_its_work():
     assert half.projection_flops == whole.projection_flops / 2
     # The second half of a causal triangle: 3/4 of it, and a hair.
     assert half.attention_flops / whole.attention_flops == pytest.approx(0.75, abs=1e-3)
-    assert serve(half).ttft_s.value < serve(whole).ttft_s.value
+    assert evaluate(half.scenario).ttft_s.value < evaluate(scenario).ttft_s.value
     assert plan(replace(scenario, prefix=9000)).new_prompt_tokens == 1
 
 
 def test_a_mix_pays_for_the_prompts_that_arrive():
     scenario = Scenario("llama-3.1-8b", device="h100-sxm", engine="vllm", prompt=4000, output=200)
-    served = serve(plan(scenario))
+    served = evaluate(scenario)
     arriving = (scenario.concurrency - 1) / scenario.output
     timing = served.timing
     work = served.plan.prefill_flops / (timing.compute_efficiency * served.plan.peak_flops)
@@ -132,7 +135,7 @@ def test_computing_overtakes_reading_where_the_crossover_says():
 
 @given(scenarios())
 def test_printed_arithmetic_of_the_engine_gives_the_printed_result(scenario):
-    served = serve(plan(scenario))
+    served = evaluate(scenario)
     if served.ideal:
         return
     for each in arithmetic.with_engine(served):
@@ -143,11 +146,11 @@ def test_printed_arithmetic_of_the_engine_gives_the_printed_result(scenario):
 
 @given(scenarios())
 def test_the_verdict_and_figures_of_any_engine_are_words(scenario):
-    served = serve(plan(scenario))
-    verdict, detail = answer.served_verdict(served)
+    served = evaluate(scenario)
+    verdict, detail = answer.verdict(served)
     assert verdict.endswith(".")
     assert detail.endswith(".")
-    assert len(answer.figures(served)) == 6
+    assert len(figures.headlines(served)) == 6
     if not served.ideal:
         for drawing in (
             curves.engine_latency(served),
@@ -168,29 +171,29 @@ def test_an_engine_s_link_says_what_it_means():
 
 
 def test_the_ideal_engine_changed_is_an_engine_like_any_other():
-    own = serve(plan(Scenario()))
-    changed = serve(plan(Scenario(set="bandwidth_efficiency:0.7")))
+    own = evaluate(Scenario())
+    changed = evaluate(Scenario(set="bandwidth_efficiency:0.7"))
     assert own.ideal
     assert not changed.ideal
     found = plan_report.as_dict(changed)
     assert found["decode_step_s"] == own.plan.decode_step_s
     assert found["decode_step_calibrated_s"] == pytest.approx(own.plan.decode_step_s / 0.7)
-    assert {each.kind for each in answer.figures(changed)[3:]} == {"as set"}
-    kinds = {each.key: each.kind for each in plan_report.numbers(changed)}
+    assert {each.note for each in figures.headlines(changed)[3:]} == {"as set"}
+    kinds = {each.key: each.kind for each in figures.entries(changed)}
     assert kinds["decode_step_calibrated_s"] == "as set"
-    assert "to 22.5" not in answer.served_verdict(changed)[1]
-    assert "that you changed" in answer.left_out(changed)
-    assert "that you changed" not in answer.left_out(own)
+    assert "to 22.5" not in answer.verdict(changed)[1]
+    assert "that you changed" in " ".join(answer.limits(changed))
+    assert "that you changed" not in " ".join(answer.limits(own))
     # Prompts that arrive cost the ideal engine nothing, so that counting is all there too.
-    assert serve(plan(Scenario(output=500))).ideal
+    assert evaluate(Scenario(output=500)).ideal
 
 
 @given(scenarios())
 def test_each_way_to_fit_that_an_engine_s_verdict_names_does(scenario):
-    own = serve(plan(scenario))
-    if answer.fits(own) or own.ideal:
+    own = evaluate(scenario)
+    if own.fits or own.ideal:
         return
-    detail = answer.served_verdict(own)[1]
+    detail = answer.verdict(own)[1]
     for pattern, change in (
         (r"([\d,]+) requests?", lambda found: {"concurrency": int(found.replace(",", ""))}),
         (r"([\d,]+) tokens", lambda found: {"context": int(found.replace(",", ""))}),
@@ -198,18 +201,18 @@ def test_each_way_to_fit_that_an_engine_s_verdict_names_does(scenario):
         (r"([\d.,]+) TB of memory", lambda found: {"memory": 1e3 * float(found.replace(",", ""))}),
     ):
         for found in re.findall(pattern, detail):
-            assert serve(plan(replace(scenario, **change(found)))).fits, detail
+            assert evaluate(replace(scenario, **change(found))).fits, detail
     if "an 8-bit cache" in detail:
-        assert serve(plan(answer.with_small_cache(scenario))).fits
+        assert evaluate(answer.with_small_cache(scenario)).fits
     for found in re.findall(r"(\d+) devices", detail):
         able = layouts(scenario.the_model, int(found))[0]
         words = {"tp": able.tensor, "pp": able.pipeline, "dp": able.data, "ep": able.expert}
-        assert serve(plan(replace(scenario, **words))).fits
+        assert evaluate(replace(scenario, **words)).fits
 
 
 def test_what_an_engine_lacks_is_named_for_the_engine():
-    said, detail = answer.served_verdict(
-        serve(plan(Scenario("llama-3.1-8b", device="h100-sxm", engine="vllm-0.26", context=65_536)))
+    said, detail = answer.verdict(
+        evaluate(Scenario("llama-3.1-8b", device="h100-sxm", engine="vllm-0.26", context=65_536))
     )
     assert said == "Does not fit: vLLM since 0.26 holds 7 requests of 65,536 tokens."
     assert "It would fit with 7 requests, or 28,752 tokens each, or 4 devices, or " in detail

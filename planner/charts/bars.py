@@ -19,7 +19,7 @@ from planner.hardware import parallel
 from planner.inputs import presets
 from planner.inputs.overrides import TIME, read
 from planner.plan import Plan
-from planner.serving import Served, parts
+from planner.serving import Evaluation, parts
 from planner.units import GIB
 
 
@@ -72,7 +72,7 @@ def step(pair: dict[str, Plan]) -> Drawing:
     return _bars(parts, TIME_UNITS, text)
 
 
-def engine_memory(served: Served) -> Drawing:
+def engine_memory(served: Evaluation) -> Drawing:
     """Two bars of one device: what the model and load need, and what the engine does with it."""
     own, held = served.plan, served.reserve
     usable = own.memory_usable_bytes
@@ -97,7 +97,7 @@ def engine_memory(served: Served) -> Drawing:
     return _bars(rows, MEMORY_UNITS, text, mark=usable)
 
 
-def engine_step(served: Served) -> Drawing:
+def engine_step(served: Evaluation) -> Drawing:
     """What a step is made of: ideal, with the engine, and where new prompts arrive meanwhile."""
     own = served.plan
     bars = [("ideal", [("weights", own.weights_read_s), ("cache", own.cache_read_s)], None)]
@@ -107,7 +107,7 @@ def engine_step(served: Served) -> Drawing:
     return _stacked(bars, "What a step is made of")
 
 
-def engine_first(served: Served) -> Drawing:
+def engine_first(served: Evaluation) -> Drawing:
     """What the first token waits for: ideal, and with the engine."""
     plan, first = served.plan, served.first
     bars = [
@@ -197,7 +197,7 @@ def layers(own: Plan) -> pd.DataFrame:
     return pd.DataFrame(rows).astype({"window (tokens)": "Int64"})
 
 
-def reserve_table(served: Served) -> pd.DataFrame:
+def reserve_table(served: Evaluation) -> pd.DataFrame:
     """What the engine does with one device, term by term, in GiB as its log prints it."""
     held = served.reserve
     fraction = f"{served.engine.fraction:g} of the {served.engine.fraction_of}"
@@ -220,7 +220,7 @@ def _charged(served, term):
     return {"inside": "inside the budget", "before": "taken before the fraction"}.get(when, when)
 
 
-def engine_table(served: Served) -> pd.DataFrame:
+def engine_table(served: Evaluation) -> pd.DataFrame:
     """The engine's figures: value, band, kind and source."""
     rows = [
         (name, str(getattr(served.engine, name)), each.low, each.high, each.kind, each.source)

@@ -10,7 +10,7 @@ import pandas as pd
 from planner import describe
 from planner.inputs.scenario import NUMBERS, Scenario
 from planner.plan import Plan, plan
-from planner.serving import Served, parts, serve
+from planner.serving import Evaluation, evaluate, parts
 from planner.units import GB
 
 # Tokens a second at about 0.75 words a token: some 270, 500 and 850 words a minute.
@@ -182,14 +182,14 @@ def latency(scenario: Scenario, pair: dict[str, Plan]) -> Drawing:
     )
 
 
-def engine_latency(served: Served) -> Drawing:
+def engine_latency(served: Evaluation) -> Drawing:
     """Decode step over the context as the engine does it: its parts, its band, the ideal line."""
     scenario, own = served.plan.scenario, served.plan
     contexts = np.union1d(CONTEXTS, scenario.context)
-    now = served.token_s
+    now = served.tpot_s
     most, size, unit = axis(max(1.05 * SLOWEST_READING_S, 2 * now.value), TIME_UNITS)
-    swept = serve(plan(scenario, context=contexts))
-    step, band = swept.mixed or swept.step, swept.token_s
+    swept = evaluate(scenario, context=contexts)
+    step, band = swept.mixed or swept.step, swept.tpot_s
     rows, top = {"context": contexts}, np.zeros(len(contexts))
     for name, seconds in parts(step):
         top = top + seconds / size
@@ -216,7 +216,7 @@ def engine_latency(served: Served) -> Drawing:
             left = column == "step" or along(context) > 0.8
             side = ("right", -8) if left else ("left", 8)
             names.append((name, context, rows[column][at[-1]], *side))
-    full = longest(serve(plan(scenario, context=FINE)).fits)
+    full = longest(evaluate(scenario, context=FINE).fits)
     where = {"context": scenario.context, "step": now.value / size}
     label = describe.duration(now.value)
     return Drawing(

@@ -28,10 +28,10 @@ def memory(all_: list[Shown]) -> Drawing:
     """A bar each: weights, what the engine keeps for itself, cache, and where its memory ends."""
     rows, limits, sentences = [], [], []
     for each in all_:
-        plan, held = each.served.plan, each.served.reserve
+        plan, held = each.evaluation.plan, each.evaluation.reserve
         pieces = [("weights", plan.device_weights_bytes)]
         limit = plan.memory_usable_bytes
-        if not each.served.ideal:
+        if not each.evaluation.ideal:
             pieces.append(("overhead", held.overhead_bytes))
             limit = min(limit, held.weights_bytes + held.overhead_bytes + held.pool_bytes)
         pieces.append(("cache", plan.device_cache_bytes))
@@ -71,7 +71,7 @@ def short(each: Shown) -> str:
 
 def latency(all_: list[Shown]) -> Drawing:
     """Time per token over the context, a line each, with its point and where its memory is full."""
-    slowest = max(each.step.value for each in all_)
+    slowest = max(each.evaluation.tpot_s.value for each in all_)
     most, size, unit = axis(max(1.05 * curves.SLOWEST_READING_S, 1.5 * slowest), TIME_UNITS)
     lines, points, full, sentences = [], [], [], []
     for each in all_:
@@ -95,7 +95,7 @@ def latency(all_: list[Shown]) -> Drawing:
         )
         here = said[int(np.searchsorted(contexts, each.scenario.context))]
         sentences.append(here)
-        points.append((each.scenario.context, each.step.value / size, here))
+        points.append((each.scenario.context, each.evaluation.tpot_s.value / size, here))
         most_tokens = longest(each)
         if SHORTEST <= most_tokens < LONGEST:
             at = float(_steps(each, np.array([most_tokens]))[0])
@@ -105,9 +105,9 @@ def latency(all_: list[Shown]) -> Drawing:
     points = pd.DataFrame(points, columns=["context", "step", "sentence"])
     page = _Words(most, lines, speeds)
     for each, context, step in zip(all_, points.context, points.step, strict=True):
-        page.write("values", [(context, step)], describe.duration(each.step.value))
+        page.write("values", [(context, step)], describe.duration(each.evaluation.tpot_s.value))
     for each, line in zip(all_, lines, strict=True):
-        page.write("ends", _far(line, most), each.letter + " (wrong)" * bool(each.mistake))
+        page.write("ends", _far(line, most), each.marked)
     return Drawing(
         {
             "rows": rows,
@@ -124,15 +124,15 @@ def latency(all_: list[Shown]) -> Drawing:
 
 
 def _steps(each, contexts):
-    swept = mistakes.reckoned(each.scenario, each.variant.mistake, context=contexts)
-    return np.broadcast_to(swept.token_s.value, contexts.shape)
+    swept = mistakes.evaluated(each.scenario, each.variant.mistake, context=contexts)
+    return np.broadcast_to(swept.tpot_s.value, contexts.shape)
 
 
 def longest(each: Shown) -> float:
     """The longest context at which the load fits; with an engine to an eighth of an octave."""
-    if each.served.ideal:
-        return float(each.served.plan.max_context_tokens)
-    swept = mistakes.reckoned(each.scenario, each.variant.mistake, context=curves.FINE)
+    if each.evaluation.ideal:
+        return float(each.evaluation.plan.max_context_tokens)
+    swept = mistakes.evaluated(each.scenario, each.variant.mistake, context=curves.FINE)
     return curves.longest(swept.fits)
 
 

@@ -18,11 +18,11 @@ FITS, NOT = "fits", "does not fit"
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of a page: what a link calls it, what it is, and the value as printed.
+    """One figure as a page shows it: what a link calls it, what it is, and the value as printed.
 
     value: in `unit`, the unit a guess is made in; None where the figure can only be shown. options:
     the answers to choose from where it is no number; then `text` is one of them. also: figures that
-    say the same in other words, hidden with it.
+    say the same in other words, hidden with it. note: what the value is, or the ends of its band.
     """
 
     id: str
@@ -33,6 +33,7 @@ class Figure:
     unit: str = ""
     options: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
+    note: str = ""
 
     @property
     def askable(self):

@@ -99,7 +99,7 @@ def results(found: Comparison):
         table(apart)
     st.html(f"<small>For all: {escape(differences.alike(all_))}</small>")
     st.markdown("**What comes of it**")
-    table(differences.figures(all_))
+    table(differences.results(all_))
     drawings = comparison_html.drawings(all_)
     controls.show_drawings(drawings.items(), lambda spec, *_: screen.sized(spec, text=14))
     with controls.folded("mistakes", "Why does another calculator say otherwise?") as open_:

@@ -25,6 +25,7 @@ from planner.inputs.scenario import (
     device_numbers,
     encode,
 )
+from planner.lesson import plan_questions
 from planner.pages import predict, screen
 from planner.pages.components import component
 
@@ -84,7 +85,7 @@ def scenario() -> tuple[Scenario, tuple[Notice, ...]]:
         query, shared = predict.split(screen.read(address()))
         if query or shared or "scenario" not in state:
             state.scenario, state.notices = decode(query)
-            state.notices += predict.read("plan", shared, predict.PLAN)
+            state.notices += predict.read("plan", shared, plan_questions.ASKABLE)
     return state.scenario, state.notices
 
 

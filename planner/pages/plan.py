@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from planner import answer, describe, plan
+from planner import answer, describe
 from planner.charts import bars
 from planner.pages import controls, model_dialog, pinned, predict, screen, tables, take_along
 from planner.reports import plan_html, plan_report
-from planner.serving import serve
+from planner.serving import evaluate
 
 METRIC_WIDTH = {False: 132, True: 170}  # by presenting
 scenario, notices = controls.scenario()
@@ -38,30 +38,20 @@ with st.sidebar:
     screen.switch()
     controls.examples()
 
-own = plan(scenario)
-served = serve(own)
+evaluation = evaluate(scenario)
+own = evaluation.plan
 
 controls.show_notices(notices)
-asked = predict.plan(served)
-verdict, detail = asked.verdict(*answer.served_verdict(served))
+asked = predict.plan(evaluation)
+verdict, detail = asked.verdict(*answer.verdict(evaluation))
 st.title(verdict, anchor=False)
 st.markdown(detail)
 with st.container(key="inputs"):
     st.markdown(f":small[{describe.as_text(describe.inputs(own))}]")
 
-with st.container(horizontal=True, key="figures", gap="small"):
-    for each in asked.figures(answer.figures(served)):
-        st.metric(
-            each.name,
-            each.value,
-            each.kind,
-            delta_color="off",
-            delta_arrow="off",
-            help=each.help,
-            width=METRIC_WIDTH[screen.presenting()],
-        )
+asked.metrics(METRIC_WIDTH)
 
-drawings = controls.show_drawings(plan_html.drawn(served), asked.drawn)
+drawings = controls.show_drawings(plan_html.drawn(evaluation), asked.drawn)
 
 with controls.folded("model-box", "The model") as open_:
     if open_ and asked.answered(st):
@@ -69,16 +59,16 @@ with controls.folded("model-box", "The model") as open_:
         st.dataframe(bars.layers(own), hide_index=True, key="layers-table")
         st.caption(f"Source: {own.model.source or 'this link'}")
 
-if not served.ideal:
+if not evaluation.ideal:
     with controls.folded("reserve-box", "What the engine takes") as open_:
         if open_ and asked.answered(st):
-            st.text(served.reserve.line())
-            st.dataframe(bars.reserve_table(served), hide_index=True, key="reserve-table")
-            st.dataframe(bars.engine_table(served), hide_index=True, key="engine-table")
+            st.text(evaluation.reserve.line())
+            st.dataframe(bars.reserve_table(evaluation), hide_index=True, key="reserve-table")
+            st.dataframe(bars.engine_table(evaluation), hide_index=True, key="engine-table")
 
 with controls.folded("arithmetic", "The arithmetic") as open_:
     if open_ and asked.answered(st):
-        for each in plan_report.equations(served):
+        for each in plan_report.equations(evaluation):
             st.markdown(
                 f"**{each.title}** = {each.symbols}  \n`{each.numbers}` = **{each.result}**"
             )
@@ -89,10 +79,10 @@ with controls.folded("numbers", "The numbers") as open_:
 
 with controls.folded("take-along", "Take it along") as open_:
     if open_ and asked.answered(st):
-        take_along.show(served, drawings)
+        take_along.show(evaluation, drawings)
 
 with controls.folded("left-out", "What this leaves out") as open_:
     if open_:
-        st.markdown(answer.left_out(served))
+        st.markdown("\n".join(f"- {each}" for each in answer.limits(evaluation)))
 
 asked.share()

@@ -17,11 +17,10 @@ from planner.lesson import plan_questions as plan_page
 from planner.lesson.questions import read_number
 from planner.lesson.view import Picture
 from planner.pages import screen
-from planner.serving import Served
+from planner.serving import Evaluation
 
 HIDDEN = "?"
 METRIC_WIDTH = {False: 165, True: 230}  # by presenting; two fit beside each other on a phone
-PLAN = (plan_page.VERDICT, *(each.id for each in plan_page.BY_LABEL.values()))  # askable there
 WAITING = "Shown once you have guessed."
 
 
@@ -67,22 +66,27 @@ class Asked:
     question: Question
     known: tuple[Figure, ...]
     query: str
-    own: Served | None = None
+    own: Evaluation | None = None
 
     @property
     def hidden(self):
         return self.question.hidden(self.known)
 
-    def metrics(self):
-        """The figures, side by side; a question mark where a guess is due."""
+    def metrics(self, width=METRIC_WIDTH):
+        """The figures, side by side; a question mark where a guess is due. width: by presenting."""
         with st.container(horizontal=True, key="figures", gap="small"):
             for figure in self.known:
+                if figure.options:  # the verdict, which stands above them
+                    continue
                 shut = figure.id in self.hidden
                 st.metric(
                     figure.label,
                     HIDDEN if shut else figure.text,
+                    None if shut else figure.note or None,
+                    delta_color="off",
+                    delta_arrow="off",
                     help=None if shut else figure.help or None,
-                    width=METRIC_WIDTH[screen.presenting()],
+                    width=width[screen.presenting()],
                 )
 
     def allows(self, gives) -> bool:
@@ -115,14 +119,6 @@ class Asked:
         if not self.hidden:
             return answer, detail
         return "What do you expect?", "The answer shows once you have guessed."
-
-    def figures(self, rows):
-        """The headline figures, with a question mark where a guess is due."""
-        shut = {figure.label for figure in self.known if figure.id in self.hidden}
-        return [
-            row._replace(value=HIDDEN, kind="", help=None) if row.name in shut else row
-            for row in rows
-        ]
 
     def drawn(self, spec, chart, bounds):
         """A Plan chart's specification with the guesses on it; None where it must wait."""
@@ -166,14 +162,14 @@ def _marked(spec, marks, channel, dark):
     return lesson_charts.guessed(spec, rows, channel, dark)
 
 
-def plan(own: Served) -> Asked:
+def plan(own: Evaluation) -> Asked:
     """The Plan page under its question: draws the question and takes the guesses."""
     query = encode(own.plan.scenario)
     screen.dress(query + suffix("plan", **screen.parameters()))
-    return ask("plan", plan_page.figures(own), query, own)
+    return ask("plan", plan_page.asked(own), query, own)
 
 
-def ask(page: str, figures: tuple[Figure, ...], query: str, own: Served | None = None) -> Asked:
+def ask(page: str, figures: tuple[Figure, ...], query: str, own: Evaluation | None = None) -> Asked:
     """Draw a page's question, if it has one, and take the guesses made so far into account."""
     asked = asked_on(page)
     if not asked.ask and not asked.say:

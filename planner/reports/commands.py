@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from planner.engines.memory import Engine
 from planner.inputs import overrides, presets
 from planner.inputs.scenario import Scenario
-from planner.serving import Served
+from planner.serving import Evaluation
 
 # What is shown where no command of the engine chosen is known here.
 SHOWN = ("vllm-0.26", "sglang", "tensorrt-llm", "llama.cpp-cuda")
@@ -64,11 +64,11 @@ class Command:
         return "\n".join([*lines, self.text])
 
 
-def of(served: Served) -> list[Command]:
+def of(evaluation: Evaluation) -> list[Command]:
     """The command of the scenario's engine; where none is known here, those of four others."""
-    scenario = served.plan.scenario
-    if served.engine.id in KINDS:
-        return [command(scenario, served.engine)]
+    scenario = evaluation.plan.scenario
+    if evaluation.engine.id in KINDS:
+        return [command(scenario, evaluation.engine)]
     return [command(scenario, presets.engine(each)) for each in SHOWN]
 
 

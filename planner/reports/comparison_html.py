@@ -1,14 +1,13 @@
 """A comparison's charts, and the comparison as one HTML page with these in it."""
 
-from html import escape
-
 from planner.compare import charts as comparison_charts
 from planner.compare import differences, overlays
 from planner.compare.comparison import Comparison, encode
 from planner.compare.differences import Shown
-from planner.reports import comparison_report
+from planner.reports import comparison_report, document
+from planner.reports.document import Charts
 from planner.reports.images import Origin
-from planner.reports.plan_html import figure, linked, shell, table
+from planner.reports.plan_html import picture
 
 
 def drawings(all_: list[Shown]) -> dict:
@@ -44,32 +43,10 @@ def as_html(comparison: Comparison, address: str = "") -> str:
 
     A comparison of nothing is a ValueError.
     """
-    all_ = differences.shown(comparison)
-    if not all_:
-        raise ValueError("nothing is compared")
-    headline = differences.headline(all_)
-    labels = [each.label for each in all_]
-    against = "\n".join(
-        f"<li>{escape(differences.against(all_[0], each))}</li>" for each in all_[1:]
-    )
-    figures = "\n".join(figure(title, *drawn) for title, drawn in drawings(all_).items())
-    apart, come = differences.inputs(all_), differences.figures(all_)
-    say = f"<p>{escape(comparison.say)}</p>" if comparison.say else ""
-    body = f"""<h1>{escape(headline)}</h1>
-{say}
-<ul>
-{against}
-</ul>
-<h2>What differs</h2>
-{table(["input", *labels], apart.itertuples(index=False))}
-<p>For all: {escape(differences.alike(all_))}</p>
-<h2>What comes of it</h2>
-{table(["figure", *labels], come.itertuples(index=False))}
-<div class="charts">
-{figures}
-</div>
-<h2>The numbers</h2>
-<div class="values">
-{table(["what", "kind", *labels], comparison_report.numbers(all_))}
-</div>"""
-    return shell(headline, body, linked(f"{address}?{encode(comparison)}"))
+    pictures = Charts(_pictures(comparison))
+    return document.html(comparison_report.document(comparison, address, pictures))
+
+
+def _pictures(comparison):
+    for title, pair in drawings(differences.shown(comparison)).items():
+        yield picture(title, *pair)

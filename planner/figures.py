@@ -1,0 +1,394 @@
+"""The table of figures: what each number of a plan is called, its unit, its formula, its value.
+
+Page, report, comparison, questions and the API's description read this one table. A value is a
+number in SI units, or an array where the evaluation has arrays; its text is made apart from it.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from planner import describe
+from planner.engines.memory import Engine
+from planner.inputs import presets
+from planner.inputs.question import Figure
+from planner.inputs.scenario import ALL_NUMBERS, device_numbers
+from planner.plan import Plan
+from planner.serving import (
+    Band,
+    Evaluation,
+    engine_band,
+    longest_context,
+    most_requests,
+    reserve,
+)
+from planner.units import GB, TERA
+
+# What a number is. Besides these “data sheet”, “file size”, and “as set”, which is of the ideal
+# engine with figures changed.
+GIVEN, COMPUTED, IDEAL, CALIBRATED = "given", "computed", "ideal", "calibrated"
+
+
+class Headline(NamedTuple):
+    """A figure that is shown large: what a question calls it, its label where there is little room,
+    the unit of a guess and its size in SI, what it consists of, and what says the same."""
+
+    id: str
+    label: str
+    unit: str
+    size: float
+    help: Callable[[Evaluation], str]
+    also: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What one figure of a plan is.
+
+    key: its name in JSON and CSV, with its SI unit. label: its name in words. kind: what the number
+    by counting alone is; CALIBRATED where only an engine has the figure. formula: how it is worked
+    out, in the lesson's symbols. counted: the number by counting alone; the plan's own of that key
+    where it is left out. timed, reserved: the figure with an engine, where that changes it: a time
+    with its band, or an amount of the memory that it manages. origin: kind and source of the
+    counted number, where they depend on the plan.
+    """
+
+    key: str
+    label: str
+    unit: str
+    kind: str
+    formula: str = ""
+    counted: Callable[[Plan], Any] | None = None
+    timed: Callable[[Evaluation], Band] | None = None
+    reserved: Callable[[Plan, Engine], Any] | None = None
+    origin: Callable[[Evaluation], tuple[str, str]] | None = None
+    headline: Headline | None = None
+
+    def ideal(self, plan: Plan):
+        """The number by counting alone."""
+        return self.counted(plan) if self.counted else getattr(plan, self.key)
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether an engine changes it."""
+        return bool(self.timed or self.reserved)
+
+    def band(self, evaluation: Evaluation) -> Band:
+        """The number as the engine serves it, and the ends of its band."""
+        if evaluation.ideal or not self.calibrated:
+            value = self.ideal(evaluation.plan)
+            return Band(value, value, value)
+        if self.timed:
+            return self.timed(evaluation)
+        engines = (evaluation.engine, *engine_band(evaluation.engine))
+        value, *ends = (self.reserved(evaluation.plan, engine) for engine in engines)
+        return Band(value, np.minimum(*ends), np.maximum(*ends))
+
+    def text(self, value: float) -> str:
+        """One value as people read it."""
+        return text(value, self.unit)
+
+    def counted_origin(self, evaluation: Evaluation) -> tuple[str, str]:
+        """What the number by counting alone is, and where it is from."""
+        return self.origin(evaluation) if self.origin else (self.kind, self.formula)
+
+    def engine_origin(self, evaluation: Evaluation) -> tuple[str, str]:
+        """What the number with the engine is, and where it is from; no source without an engine."""
+        if evaluation.ideal:
+            return CALIBRATED, ""
+        name, fitted_on = evaluation.engine.name, evaluation.timing.fitted_on
+        if evaluation.ideal_engine:
+            return "as set", f"figures of {name}"
+        if self.reserved:
+            return CALIBRATED, f"figures of {name}"
+        return CALIBRATED, f"{name}, fitted on {fitted_on}" if fitted_on else "assumed"
+
+    def note(self, evaluation: Evaluation, written: Callable[[float], str] | None = None) -> str:
+        """What the figure is, in a word or two: the ends of its band, or else its kind."""
+        written, band = written or self.text, self.band(evaluation)
+        if band.low < band.high:
+            return f"{written(band.low)} – {written(band.high)}"
+        if evaluation.ideal or not self.calibrated:
+            return self.counted_origin(evaluation)[0]
+        return self.engine_origin(evaluation)[0]
+
+
+def text(value: float, unit: str) -> str:
+    """A number in an SI unit as people read it: bytes in decimal units, times in ms or s."""
+    if unit == "bytes" and math.isfinite(value):
+        sign = "−" if value < 0 else ""
+        return f"{sign}{describe.data(abs(value))}"
+    if unit == "s":
+        return describe.duration(value)
+    if unit in ("tokens", "requests", "devices"):
+        return describe.whole(value)
+    if unit in ("bytes/s", "FLOP/s", "FLOP"):
+        size, name = (GB, "GB/s") if unit == "bytes/s" else (TERA, f"T{unit}")
+        return f"{describe.significant(value / size)} {name}"
+    if unit == "tokens/s":
+        return describe.rate(value)
+    return describe.significant(value)
+
+
+# --- where a number is from, and what it consists of ----------------------------------------------
+
+
+def _from_weights(evaluation):
+    plan = evaluation.plan
+    stored = presets.weight_format(plan.scenario.weights)
+    kind = "file size" if plan.weights.measured else COMPUTED
+    return kind, f"{plan.weights.basis}: {stored.name}"
+
+
+def _from_device(name, evaluation):
+    scenario, device = evaluation.plan.scenario, evaluation.plan.scenario.the_device
+    if getattr(scenario, name) == device_numbers(scenario.device)[name]:
+        return "data sheet", f"{device.name}: {device.source}"
+    return GIVEN, ""
+
+
+def _together(plan):
+    return " On all devices together." if plan.scenario.layout.devices > 1 else ""
+
+
+def _weights_help(evaluation):
+    plan, (_, source) = evaluation.plan, _from_weights(evaluation)
+    return f"{describe.gib(plan.weights_bytes)}, {source}.{_together(plan)}"
+
+
+def _cache_help(evaluation):
+    plan = evaluation.plan
+    return (
+        f"{describe.gib(plan.cache_bytes)}. Keys and values of all past tokens, all requests."
+        f"{_together(plan)}"
+    )
+
+
+def _token_help(evaluation):
+    plan = evaluation.plan
+    token = describe.whole(plan.cache_bytes_per_token)
+    windowed = "".join(
+        f", and {describe.whole(each)} bytes until {describe.whole(most)} tokens"
+        for each, most in plan.cache.windowed
+    )
+    fixed = f"; {describe.data(plan.cache.fixed)} whatever the context" if plan.cache.fixed else ""
+    return f"{token} bytes that one more token adds to one request{windowed}{fixed}."
+
+
+def _step_help(evaluation):
+    if evaluation.ideal:
+        return "Reading the weights and every cache once, at full bandwidth. The least it can be."
+    new = " New prompts arrive meanwhile." if evaluation.mixed else ""
+    ideal = describe.duration(evaluation.plan.decode_step_s)
+    if evaluation.ideal_engine:
+        return (
+            "The ideal engine with the figures that you changed. Reading weights and caches alone: "
+            f"{ideal}.{new}"
+        )
+    fitted_on = evaluation.timing.fitted_on
+    fitted = f"Fitted on {fitted_on}" if fitted_on else "Assumed"
+    return (
+        f"Calibrated for {evaluation.engine.name}; the range holds 80 % of the measurements whose "
+        f"source was left out of the fit. {fitted}. Ideal: {ideal}.{new}"
+    )
+
+
+def _first_help(evaluation):
+    plan = evaluation.plan
+    spared = plan.prompt_tokens - plan.new_prompt_tokens
+    cached = f", {describe.whole(spared)} of them in the cache already" if spared else ""
+    prompt = f"A prompt of {describe.whole(plan.prompt_tokens)} tokens{cached}"
+    if evaluation.ideal:
+        return f"{prompt} at full peak; no queue."
+    passes = math.ceil(plan.new_prompt_tokens / evaluation.engine.batched_tokens)
+    chunks = f", read in {passes} passes" if passes > 1 else ""
+    ideal = describe.duration(plan.ttft_s)
+    return f"{prompt}{chunks}, alone on an idle engine; no queue. Ideal: {ideal}."
+
+
+def _total_help(evaluation):
+    return "Tokens per second of all requests together."
+
+
+def _most_requests(plan, engine):
+    return most_requests(reserve(plan, engine), plan.scenario)
+
+
+# --- the table ------------------------------------------------------------------------------------
+
+
+def _input(key, name, unit, formula=""):
+    """An input of the scenario under the label of its control."""
+    return Definition(key, ALL_NUMBERS[name].label, unit, GIVEN, formula)
+
+
+def _setting(key, name, unit, formula=""):
+    """The same where a plan does not repeat it."""
+    return replace(
+        _input(key, name, unit, formula), counted=lambda plan: getattr(plan.scenario, name)
+    )
+
+
+def _device(key, name, unit, counted=None):
+    """A number of one device, out of its data sheet unless it was changed."""
+    label = f"{ALL_NUMBERS[name].label} of a device"
+    return Definition(key, label, unit, GIVEN, counted=counted, origin=partial(_from_device, name))
+
+
+FIGURES = (
+    _input("concurrency", "concurrency", "requests"),
+    _input("context_tokens", "context", "tokens"),
+    _input("prompt_tokens", "prompt", "tokens"),
+    _setting("prefix_tokens", "prefix", "tokens"),
+    _setting("output_tokens", "output", "tokens", "0: not given"),
+    Definition("devices", "Devices", "devices", GIVEN,
+               counted=lambda plan: plan.scenario.layout.devices),
+    _setting("tensor_parallel", "tp", "devices"),
+    _setting("pipeline_parallel", "pp", "devices"),
+    _setting("data_parallel", "dp", "devices"),
+    _setting("expert_parallel", "ep", "devices"),
+    _device("bandwidth_bytes_per_s", "bandwidth", "bytes/s"),
+    _device("peak_flops_per_s", "peak", "FLOP/s", lambda plan: plan.peak_flops),
+    _device("memory_usable_bytes", "memory", "bytes"),
+    # --- memory ---
+    Definition("weights_bytes", "Weights", "bytes", COMPUTED, "Σ P · bits / 8",
+               origin=_from_weights,
+               headline=Headline("weights", "Weights", "GB", GB, _weights_help)),
+    Definition("cache_bytes", "Cache", "bytes", COMPUTED, "C = c · B",
+               headline=Headline("cache", "Cache", "GB", GB, _cache_help)),
+    Definition("cache_bytes_per_token", "Cache per token", "bytes", COMPUTED,
+               "2 · L · H_kv · d_h · b",
+               headline=Headline("token", "Cache per token", "kB", 1e3, _token_help)),
+    Definition("cache_bytes_per_request", "Cache of one request", "bytes", COMPUTED,
+               "Σ bytes per token · n"),
+    Definition("cache_fixed_bytes_per_request", "Cache of one request, whatever its context",
+               "bytes", COMPUTED, "Σ L · s"),
+    Definition("device_weights_bytes", "Weights on the fullest device", "bytes", COMPUTED,
+               origin=_from_weights),
+    Definition("device_cache_bytes", "Cache on the fullest device", "bytes", COMPUTED),
+    Definition("memory_needed_bytes", "Memory needed on the fullest device", "bytes", COMPUTED,
+               "W + C"),
+    Definition("memory_free_bytes", "Memory left on the fullest device", "bytes", COMPUTED,
+               "M − W − C"),
+    Definition("cache_pool_bytes", "Cache pool of a device", "bytes", CALIBRATED,
+               reserved=lambda plan, engine: reserve(plan, engine).pool_bytes),
+    Definition("engine_overhead_bytes", "Engine overhead on a device", "bytes", CALIBRATED,
+               reserved=lambda plan, engine: reserve(plan, engine).overhead_bytes),
+    Definition("max_concurrency", "Max concurrent requests", "requests", IDEAL, "⌊(M − W) / c⌋",
+               reserved=_most_requests),
+    Definition("max_context_tokens", "Max context", "tokens", IDEAL,
+               "⌊((M − W) / B − fixed) / bytes per token⌋", reserved=longest_context),
+    # --- time ---
+    Definition("decode_step_s", "Time per output token (TPOT)", "s", IDEAL, "(W + C) / BW",
+               timed=lambda evaluation: evaluation.tpot_s,
+               headline=Headline("step", "Time per token", "ms", 1e-3, _step_help, ("total",))),
+    Definition("ttft_s", "Time to first token (TTFT)", "s", IDEAL, "max(prefill, W / BW)",
+               timed=lambda evaluation: evaluation.ttft_s,
+               headline=Headline("first", "First token", "ms", 1e-3, _first_help)),
+    Definition("tokens_per_s_total", "Throughput", "tokens/s", IDEAL, "B · BW / (W + C)",
+               timed=lambda evaluation: evaluation.tokens_per_s_total,
+               headline=Headline("total", "All, tokens/s", "", 1, _total_help, ("step",))),
+    Definition("tokens_per_s_per_request", "Speed per user", "tokens/s", IDEAL, "BW / (W + C)",
+               timed=lambda evaluation: evaluation.tokens_per_s_per_request),
+    Definition("weights_read_s", "Reading the weights", "s", IDEAL, "W / BW"),
+    Definition("cache_read_s", "Reading the caches", "s", IDEAL, "C / BW"),
+    Definition("prefill_flops", "Work on a prompt", "FLOP", IDEAL, "2 · P · n + …"),
+    Definition("prefill_s", "Prefill of a prompt", "s", IDEAL, "FLOPs / peak",
+               timed=lambda evaluation: evaluation.ttft_s),
+    Definition("crossover_context_tokens", "Context at which caches take as long as weights",
+               "tokens", IDEAL, "⌊(W / B − fixed) / bytes per token⌋"),
+    Definition("crossover_concurrency", "Requests at which computing takes as long as reading",
+               "requests", IDEAL, "(W / BW) / (FLOPs / peak − c / BW)"),
+)  # fmt: skip
+BY_KEY = {each.key: each for each in FIGURES}
+HEADLINES = tuple(each for each in FIGURES if each.headline)
+
+
+# --- the figures of one evaluation ----------------------------------------------------------------
+
+
+def headlines(evaluation: Evaluation) -> tuple[Figure, ...]:
+    """The headline figures of one scenario, with what is needed to ask for them."""
+    return tuple(_headline(each, each.headline, evaluation) for each in HEADLINES)
+
+
+def _headline(definition, headline, evaluation):
+    # Beside a rate there is no room for its unit: the label has it.
+    written = describe.significant if definition.unit == "tokens/s" else definition.text
+    value = definition.band(evaluation).value
+    return Figure(
+        headline.id,
+        headline.label,
+        written(value),
+        headline.help(evaluation),
+        float(value) / headline.size,
+        headline.unit,
+        also=headline.also,
+        note=definition.note(evaluation, written),
+    )
+
+
+class Entry(NamedTuple):
+    """One number of a report, in SI units.
+
+    value: ∞ where there is no end; None where there is none, as of an engine that is not chosen.
+    low, high: the ends of its band, None where it has none. source: where it is from, in words.
+    """
+
+    key: str
+    label: str
+    unit: str
+    value: float | None
+    kind: str
+    source: str
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def text(self) -> str:
+        """The value as people read it; “” where there is none."""
+        return "" if self.value is None else text(self.value, self.unit)
+
+    @property
+    def band(self) -> str:
+        """The ends of its band as people read them; “” where it has none."""
+        if self.low is None or not self.low < self.high:
+            return ""
+        return f"{text(self.low, self.unit)} – {text(self.high, self.unit)}"
+
+    @property
+    def ends(self) -> dict[str, str]:
+        """The keys of the ends of its band; none where it never has one."""
+        if "_calibrated" not in self.key:
+            return {}
+        ends = ("low", "high")
+        return {end: self.key.replace("_calibrated", f"_calibrated_{end}") for end in ends}
+
+
+def entries(evaluation: Evaluation) -> list[Entry]:
+    """Every number of an evaluation, in the table's order: as counted, then with the engine."""
+    found = []
+    for each in FIGURES:
+        if each.kind != CALIBRATED:
+            kind, source = each.counted_origin(evaluation)
+            value = each.ideal(evaluation.plan)
+            found.append(Entry(each.key, each.label, each.unit, value, kind, source))
+        if each.calibrated:
+            kind, source = each.engine_origin(evaluation)
+            label = f"{each.label}, with the engine"
+            own = Entry(with_engine(each.key), label, each.unit, None, kind, source)
+            if not evaluation.ideal:
+                band = each.band(evaluation)
+                own = own._replace(value=band.value, low=band.low, high=band.high)
+            found.append(own)
+    return found
+
+
+def with_engine(key: str) -> str:
+    """The key of a figure with an engine, its unit at its end: decode_step_calibrated_s."""
+    ending = next((each for each in ("_s", "_tokens", "_bytes") if key.endswith(each)), "")
+    return f"{key.removesuffix(ending)}_calibrated{ending}"
