@@ -69,7 +69,7 @@ def _compare(asked):
         right = [each for each in all_ if not each.mistake]
         print("\n\n".join(f"# {each.label}\n{_commands(each.evaluation)}" for each in right))
     else:
-        print(document.text(comparison_report.summary(found)))
+        print(document.text(comparison_report.document(found), sections=3))
     return FITS if comparison_report.fits(all_) else DOES_NOT_FIT
 
 
@@ -123,7 +123,7 @@ def _print(asked, scenario, log: FromLog | None):
         print(_commands(evaluation))
     else:
         lines = _log_lines(log.notes if log else (), compared)
-        print("\n".join([document.text(plan_report.summary(evaluation)), *lines]))
+        print("\n".join([document.text(plan_report.document(evaluation), sections=2), *lines]))
     return FITS if evaluation.fits else DOES_NOT_FIT
 
 

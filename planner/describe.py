@@ -6,7 +6,7 @@ import re
 from planner.hardware import parallel
 from planner.inputs.scenario import device_numbers
 from planner.plan import Plan
-from planner.units import GIB, GIGA
+from planner.units import GIB, GIGA, TERA
 
 MORE = "∞"
 
@@ -58,6 +58,25 @@ def duration(seconds: float) -> str:
 def rate(per_second: float) -> str:
     """Tokens per second."""
     return f"{significant(per_second)} tokens/s"
+
+
+def amount(value: float, unit: str) -> str:
+    """A number in an SI unit; one whose unit is not written says it in its label."""
+    if unit == "bytes" and math.isfinite(value):
+        return data(value) if value >= 0 else f"−{data(-value)}"
+    if unit == "s":
+        return duration(value)
+    if unit in ("tokens", "requests", "devices"):
+        return whole(value)
+    if unit in ("bytes/s", "FLOP/s", "FLOP"):
+        size, name = (GIGA, "GB/s") if unit == "bytes/s" else (TERA, f"T{unit}")
+        return f"{significant(value / size)} {name}"
+    return significant(value)
+
+
+def between(low: float, high: float, unit: str) -> str:
+    """The ends of a band, from a number to a greater; “” where they are one."""
+    return f"{amount(low, unit)} – {amount(high, unit)}" if low < high else ""
 
 
 def whole(count: float) -> str:

@@ -6,7 +6,7 @@ number in SI units, or an array where the evaluation has arrays; its text is mad
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -18,15 +18,8 @@ from planner.inputs import presets
 from planner.inputs.question import Figure
 from planner.inputs.scenario import ALL_NUMBERS, device_numbers
 from planner.plan import Plan
-from planner.serving import (
-    Band,
-    Evaluation,
-    engine_band,
-    longest_context,
-    most_requests,
-    reserve,
-)
-from planner.units import GB, TERA
+from planner.serving import Band, Evaluation, engine_band, longest_context, most_requests, reserve
+from planner.units import GB
 
 # What a number is. Besides these “data sheet”, “file size”, and “as set”, which is of the ideal
 # engine with figures changed.
@@ -90,7 +83,7 @@ class Definition:
 
     def text(self, value: float) -> str:
         """One value as people read it."""
-        return text(value, self.unit)
+        return describe.amount(value, self.unit)
 
     def counted_origin(self, evaluation: Evaluation) -> tuple[str, str]:
         """What the number by counting alone is, and where it is from."""
@@ -107,31 +100,12 @@ class Definition:
             return CALIBRATED, f"figures of {name}"
         return CALIBRATED, f"{name}, fitted on {fitted_on}" if fitted_on else "assumed"
 
-    def note(self, evaluation: Evaluation, written: Callable[[float], str] | None = None) -> str:
+    def note(self, evaluation: Evaluation) -> str:
         """What the figure is, in a word or two: the ends of its band, or else its kind."""
-        written, band = written or self.text, self.band(evaluation)
-        if band.low < band.high:
-            return f"{written(band.low)} – {written(band.high)}"
         if evaluation.ideal or not self.calibrated:
             return self.counted_origin(evaluation)[0]
-        return self.engine_origin(evaluation)[0]
-
-
-def text(value: float, unit: str) -> str:
-    """A number in an SI unit as people read it: bytes in decimal units, times in ms or s."""
-    if unit == "bytes" and math.isfinite(value):
-        sign = "−" if value < 0 else ""
-        return f"{sign}{describe.data(abs(value))}"
-    if unit == "s":
-        return describe.duration(value)
-    if unit in ("tokens", "requests", "devices"):
-        return describe.whole(value)
-    if unit in ("bytes/s", "FLOP/s", "FLOP"):
-        size, name = (GB, "GB/s") if unit == "bytes/s" else (TERA, f"T{unit}")
-        return f"{describe.significant(value / size)} {name}"
-    if unit == "tokens/s":
-        return describe.rate(value)
-    return describe.significant(value)
+        band = self.band(evaluation)
+        return describe.between(band.low, band.high, self.unit) or self.engine_origin(evaluation)[0]
 
 
 # --- where a number is from, and what it consists of ----------------------------------------------
@@ -222,15 +196,9 @@ def _most_requests(plan, engine):
 
 
 def _input(key, name, unit, formula=""):
-    """An input of the scenario under the label of its control."""
-    return Definition(key, ALL_NUMBERS[name].label, unit, GIVEN, formula)
-
-
-def _setting(key, name, unit, formula=""):
-    """The same where a plan does not repeat it."""
-    return replace(
-        _input(key, name, unit, formula), counted=lambda plan: getattr(plan.scenario, name)
-    )
+    """An input of the scenario that a plan does not repeat, under the label of its control."""
+    label = ALL_NUMBERS[name].label
+    return Definition(key, label, unit, GIVEN, formula, lambda plan: getattr(plan.scenario, name))
 
 
 def _device(key, name, unit, counted=None):
@@ -240,17 +208,17 @@ def _device(key, name, unit, counted=None):
 
 
 FIGURES = (
-    _input("concurrency", "concurrency", "requests"),
-    _input("context_tokens", "context", "tokens"),
-    _input("prompt_tokens", "prompt", "tokens"),
-    _setting("prefix_tokens", "prefix", "tokens"),
-    _setting("output_tokens", "output", "tokens", "0: not given"),
+    Definition("concurrency", ALL_NUMBERS["concurrency"].label, "requests", GIVEN),
+    Definition("context_tokens", ALL_NUMBERS["context"].label, "tokens", GIVEN),
+    Definition("prompt_tokens", ALL_NUMBERS["prompt"].label, "tokens", GIVEN),
+    _input("prefix_tokens", "prefix", "tokens"),
+    _input("output_tokens", "output", "tokens", "0: not given"),
     Definition("devices", "Devices", "devices", GIVEN,
                counted=lambda plan: plan.scenario.layout.devices),
-    _setting("tensor_parallel", "tp", "devices"),
-    _setting("pipeline_parallel", "pp", "devices"),
-    _setting("data_parallel", "dp", "devices"),
-    _setting("expert_parallel", "ep", "devices"),
+    _input("tensor_parallel", "tp", "devices"),
+    _input("pipeline_parallel", "pp", "devices"),
+    _input("data_parallel", "dp", "devices"),
+    _input("expert_parallel", "ep", "devices"),
     _device("bandwidth_bytes_per_s", "bandwidth", "bytes/s"),
     _device("peak_flops_per_s", "peak", "FLOP/s", lambda plan: plan.peak_flops),
     _device("memory_usable_bytes", "memory", "bytes"),
@@ -289,10 +257,12 @@ FIGURES = (
     Definition("ttft_s", "Time to first token (TTFT)", "s", IDEAL, "max(prefill, W / BW)",
                timed=lambda evaluation: evaluation.ttft_s,
                headline=Headline("first", "First token", "ms", 1e-3, _first_help)),
-    Definition("tokens_per_s_total", "Throughput", "tokens/s", IDEAL, "B · BW / (W + C)",
+    Definition("tokens_per_s_total", "Throughput (tokens/s)", "tokens/s", IDEAL,
+               "B · BW / (W + C)",
                timed=lambda evaluation: evaluation.tokens_per_s_total,
                headline=Headline("total", "All, tokens/s", "", 1, _total_help, ("step",))),
-    Definition("tokens_per_s_per_request", "Speed per user", "tokens/s", IDEAL, "BW / (W + C)",
+    Definition("tokens_per_s_per_request", "Speed per user (tokens/s)", "tokens/s", IDEAL,
+               "BW / (W + C)",
                timed=lambda evaluation: evaluation.tokens_per_s_per_request),
     Definition("weights_read_s", "Reading the weights", "s", IDEAL, "W / BW"),
     Definition("cache_read_s", "Reading the caches", "s", IDEAL, "C / BW"),
@@ -313,23 +283,22 @@ HEADLINES = tuple(each for each in FIGURES if each.headline)
 
 def headlines(evaluation: Evaluation) -> tuple[Figure, ...]:
     """The headline figures of one scenario, with what is needed to ask for them."""
-    return tuple(_headline(each, each.headline, evaluation) for each in HEADLINES)
-
-
-def _headline(definition, headline, evaluation):
-    # Beside a rate there is no room for its unit: the label has it.
-    written = describe.significant if definition.unit == "tokens/s" else definition.text
-    value = definition.band(evaluation).value
-    return Figure(
-        headline.id,
-        headline.label,
-        written(value),
-        headline.help(evaluation),
-        float(value) / headline.size,
-        headline.unit,
-        also=headline.also,
-        note=definition.note(evaluation, written),
-    )
+    found = []
+    for each in HEADLINES:
+        value, headline = float(each.band(evaluation).value), each.headline
+        found.append(
+            Figure(
+                headline.id,
+                headline.label,
+                each.text(value),
+                headline.help(evaluation),
+                value / headline.size,
+                headline.unit,
+                also=headline.also,
+                note=each.note(evaluation),
+            )
+        )
+    return tuple(found)
 
 
 class Entry(NamedTuple):
@@ -351,14 +320,12 @@ class Entry(NamedTuple):
     @property
     def text(self) -> str:
         """The value as people read it; “” where there is none."""
-        return "" if self.value is None else text(self.value, self.unit)
+        return "" if self.value is None else describe.amount(self.value, self.unit)
 
     @property
     def band(self) -> str:
         """The ends of its band as people read them; “” where it has none."""
-        if self.low is None or not self.low < self.high:
-            return ""
-        return f"{text(self.low, self.unit)} – {text(self.high, self.unit)}"
+        return "" if self.low is None else describe.between(self.low, self.high, self.unit)
 
     @property
     def ends(self) -> dict[str, str]:

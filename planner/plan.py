@@ -87,6 +87,10 @@ def plan(scenario: Scenario, *, model: Model | None = None, **varied) -> Plan:
     `model` replaces the scenario's own, to hold one against another. Any number of the scenario
     (concurrency, context, bandwidth, memory, peak; its units) may be replaced by another or by an
     array; arrays broadcast. Varied numbers are taken as given, unchecked.
+
+    >>> from planner import Scenario, plan
+    >>> print(plan(Scenario(context=8192)).cache_bytes)
+    17179869184.0
     """
     model = model or scenario.the_model
     layout = scenario.layout

@@ -38,7 +38,8 @@ def test_the_lesson_s_two_models_side_by_side():
     a, b = differences.shown(LESSON)
     assert differences.headline([a, b]) == "B fits, A does not."
     assert differences.against(a, b) == (
-        "B against A: cache ×0.250, time per output token (TPOT) ×0.377, throughput ×2.65."
+        "B against A: cache ×0.250, time per output token (TPOT) ×0.377, "
+        "throughput (tokens/s) ×2.65."
     )
     apart = differences.inputs([a, b])
     assert apart.to_numpy().tolist() == [["Model", "Lesson 7B, MHA", "Lesson 7B, GQA"]]

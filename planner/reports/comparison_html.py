@@ -5,7 +5,6 @@ from planner.compare import differences, overlays
 from planner.compare.comparison import Comparison, encode
 from planner.compare.differences import Shown
 from planner.reports import comparison_report, document
-from planner.reports.document import Charts
 from planner.reports.images import Origin
 from planner.reports.plan_html import picture
 
@@ -43,10 +42,9 @@ def as_html(comparison: Comparison, address: str = "") -> str:
 
     A comparison of nothing is a ValueError.
     """
-    pictures = Charts(_pictures(comparison))
-    return document.html(comparison_report.document(comparison, address, pictures))
+    return document.html(comparison_report.document(comparison, address, _charts(comparison)))
 
 
-def _pictures(comparison):
+def _charts(comparison):
     for title, pair in drawings(differences.shown(comparison)).items():
         yield picture(title, *pair)

@@ -4,20 +4,14 @@ Each plan in it is reported as `plan_report` does it. One with a deliberate erro
 its numbers stand.
 """
 
+from collections.abc import Iterable
+
 from planner import __version__, answer, figures
 from planner.compare import differences
 from planner.compare.comparison import Comparison, encode
 from planner.compare.differences import Shown
 from planner.reports import plan_report
-from planner.reports.document import (
-    REPORT_VERSION,
-    Block,
-    Bullets,
-    Document,
-    Heading,
-    Paragraph,
-    Table,
-)
+from planner.reports.document import REPORT_VERSION, Chart, Document, Section, Table
 
 
 def fits(all_: list[Shown]) -> bool:
@@ -76,66 +70,29 @@ def numbers(all_: list[Shown]) -> list[tuple[str, ...]]:
     return found
 
 
-def summary(comparison: Comparison, address: str = "") -> Document:
-    """The comparison in short: verdicts, what differs, the results. Arguments as of `document`."""
-    all_ = _compared(comparison)
-    verdicts = [f"{each.label}. {' '.join(answer.verdict(each.evaluation))}" for each in all_]
-    return _document(
-        comparison,
-        address,
-        all_,
-        *map(Paragraph, verdicts),
-        *_against(all_),
-        _table(differences.inputs(all_)),
-        _table(differences.results(all_).iloc[1:]),
-        _alike(all_),
-    )
-
-
-def document(comparison: Comparison, address: str = "", *pictures: Block) -> Document:
-    """The whole report: what differs, the results, pictures, every number.
+def document(comparison: Comparison, address: str = "", charts: Iterable[Chart] = ()) -> Document:
+    """The whole report: verdicts, what differs, the results, charts, every number.
 
     address: where its page is, to make the link a whole one. A comparison of nothing is a
     ValueError.
     """
-    all_ = _compared(comparison)
-    header = ["what", "kind", *(each.label for each in all_)]
-    return _document(
-        comparison,
-        address,
-        all_,
-        *_against(all_),
-        Heading("What differs"),
-        _table(differences.inputs(all_)),
-        _alike(all_),
-        Heading("Results"),
-        _table(differences.results(all_)),
-        *pictures,
-        Heading("The numbers"),
-        Table(header, numbers(all_)),
-    )
-
-
-def _compared(comparison):
     if not comparison.variants:
         raise ValueError("nothing is compared")
-    return differences.shown(comparison)
-
-
-def _document(comparison, address, all_, *blocks):
-    say = [Paragraph(comparison.say)] if comparison.say else []
-    link = f"{address}?{encode(comparison)}"
-    return Document(differences.headline(all_), (*say, *blocks), link)
-
-
-def _against(all_):
-    """What each is against the first, where there are several."""
-    lines = [differences.against(all_[0], each) for each in all_[1:]]
-    return [Bullets(lines)] if lines else []
-
-
-def _alike(all_):
-    return Paragraph(f"Same in all plans: {differences.alike(all_)}")
+    all_ = differences.shown(comparison)
+    labels = [each.label for each in all_]
+    verdicts = [f"{each.label}. {' '.join(answer.verdict(each.evaluation))}" for each in all_]
+    alike = f"Same in all plans: {differences.alike(all_)}"
+    results = differences.results(all_).iloc[1:]  # the first row is the verdicts
+    sections = (
+        Section(
+            paragraphs=[comparison.say, *verdicts] if comparison.say else verdicts,
+            bullets=[differences.against(all_[0], each) for each in all_[1:]],
+        ),
+        Section("What differs", (alike,), table=_table(differences.inputs(all_))),
+        Section("Results", table=_table(results), charts=charts),
+        Section("The numbers", table=Table(["what", "kind", *labels], numbers(all_))),
+    )
+    return Document(differences.headline(all_), sections, f"{address}?{encode(comparison)}")
 
 
 def _table(frame):

@@ -7,8 +7,8 @@ network and prints as it looks. A text is written as it stands, whatever signs a
 import base64
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from html import escape
+from typing import NamedTuple
 
 from planner import __version__, describe
 
@@ -30,40 +30,23 @@ footer { margin: 2rem 0; font-size: .85rem }
 @media print { body { margin: 0; max-width: none; font-size: 11px } tr { break-inside: avoid }
   .charts { grid-template-columns: 1fr 1fr } @page { margin: 1.5cm } }
 """
+TAGS = {"**": ("<b>", "</b>"), "`": ("<code>", "</code>"), "": ("", "")}
 
 
-@dataclass(frozen=True)
-class Heading:
-    """What the blocks after it are about."""
+class Table(NamedTuple):
+    """Rows of texts under their header.
 
-    text: str
-
-
-@dataclass(frozen=True)
-class Paragraph:
-    """One text, as it stands."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class Bullets:
-    """A list in the project's own words, in which **…** is bold, `…` code, a new line just that."""
-
-    items: Sequence[str]
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of texts under their header. numbers: the places of columns that hold numbers."""
+    numbers: the places of columns that hold numbers. narrow: how many columns, the first, are for a
+    screen with room for no more.
+    """
 
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     numbers: tuple[int, ...] = ()
+    narrow: int | None = None
 
 
-@dataclass(frozen=True)
-class Chart:
+class Chart(NamedTuple):
     """A picture: its title, what it shows in words, and what draws it as SVG."""
 
     title: str
@@ -71,22 +54,25 @@ class Chart:
     svg: Callable[[], str]
 
 
-@dataclass(frozen=True)
-class Charts:
-    """Pictures side by side. Only a page has them; they are worked out when they are drawn."""
+class Section(NamedTuple):
+    """One part of a document, in this order.
 
-    shown: Iterable[Chart]
+    bullets: a list in the project's own words, in which **…** is bold, `…` code, and a new line
+    just that. charts: pictures, which only a page has; they are worked out when they are drawn.
+    """
+
+    heading: str = ""
+    paragraphs: Sequence[str] = ()
+    bullets: Sequence[str] = ()
+    table: Table | None = None
+    charts: Iterable[Chart] = ()
 
 
-Block = Heading | Paragraph | Bullets | Table | Charts
-
-
-@dataclass(frozen=True)
-class Document:
-    """A title, blocks in their order, and the link that reopens what the document is of."""
+class Document(NamedTuple):
+    """A title, sections, and the link that reopens what the document is of."""
 
     title: str
-    blocks: Sequence[Block]
+    sections: Sequence[Section]
     link: str
 
 
@@ -97,74 +83,48 @@ def _spans(item):
         yield piece.removeprefix(mark).removesuffix(mark), mark
 
 
-# --- Markdown -------------------------------------------------------------------------------------
-
-
 def markdown(document: Document) -> str:
     """The document as a Markdown page."""
     parts = [f"# {describe.as_text(document.title)}"]
-    parts += [MARKDOWN[type(block)](block) for block in document.blocks if type(block) in MARKDOWN]
+    for section in document.sections:
+        parts += [f"## {section.heading}"] if section.heading else []
+        parts += map(describe.as_text, section.paragraphs)
+        parts += ["\n".join(map(_markdown_item, section.bullets))] if section.bullets else []
+        parts += [_markdown_table(section.table)] if section.table else []
     return "\n\n".join([*parts, f"`{document.link}`", SIGNATURE]) + "\n"
 
 
 def _markdown_item(item):
-    return "".join(
-        f"`{text}`" if mark == "`" else f"{mark}{describe.as_text(text)}{mark}"
+    pieces = (
+        f"{mark}{text if mark == '`' else describe.as_text(text)}{mark}"
         for text, mark in _spans(item)
-    ).replace("\n", "  \n  ")
+    )
+    return f"- {''.join(pieces)}".replace("\n", "  \n  ")
 
 
 def _markdown_table(table):
-    places = range(len(table.header))
-    lines = [
-        map(describe.as_text, table.header),
-        ("--:" if place in table.numbers else "---" for place in places),
-        *(map(describe.as_text, row) for row in table.rows),
-    ]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    line = ["--:" if place in table.numbers else "---" for place in range(len(table.header))]
+    cells = [[describe.as_text(text) for text in row] for row in (table.header, *table.rows)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (cells[0], line, *cells[1:]))
 
 
-MARKDOWN = {
-    Heading: lambda block: f"## {describe.as_text(block.text)}",
-    Paragraph: lambda block: describe.as_text(block.text),
-    Bullets: lambda block: "\n".join(f"- {_markdown_item(item)}" for item in block.items),
-    Table: _markdown_table,
-}
-
-
-# --- plain text -----------------------------------------------------------------------------------
-
-
-def text(document: Document) -> str:
-    """The document as plain lines, its tables in columns, for a terminal."""
-    parts = [TEXT[type(block)](block) for block in document.blocks if type(block) in TEXT]
-    lines = "\n".join([document.title, *parts, document.link])
-    return re.sub(r"\n{3,}", "\n\n", lines)
-
-
-def _text_item(item):
-    return "".join(piece for piece, _ in _spans(item)).replace("\n", "\n  ")
-
-
-def _text_table(table):
-    lines = describe.columns([table.header, *table.rows], right=table.numbers)
-    return "\n".join(["", *lines, ""])
-
-
-TEXT = {
-    Heading: lambda block: f"\n{block.text}",
-    Paragraph: lambda block: block.text,
-    Bullets: lambda block: "\n".join(f"- {_text_item(item)}" for item in block.items),
-    Table: _text_table,
-}
-
-
-# --- HTML -----------------------------------------------------------------------------------------
+def text(document: Document, sections: int | None = None) -> str:
+    """The document as plain lines, its tables in columns; of it the first so many sections."""
+    lines = [document.title]
+    for section in document.sections[:sections]:
+        lines += ["", section.heading] if section.heading else []
+        lines += section.paragraphs
+        lines += ["- " + "".join(piece for piece, _ in _spans(item)) for item in section.bullets]
+        if section.table:
+            header, rows, numbers, narrow = section.table
+            cells = [row[:narrow] for row in (header, *rows)]
+            lines += ["", *describe.columns(cells, right=numbers)]
+    return "\n".join([*lines, "", document.link])
 
 
 def html(document: Document) -> str:
     """The document as one HTML page that needs nothing else."""
-    blocks = "\n".join(HTML[type(block)](block) for block in document.blocks)
+    title, sections = escape(document.title), "\n".join(map(_html_section, document.sections))
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -172,16 +132,48 @@ def html(document: Document) -> str:
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy"
  content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
-<title>{escape(document.title)}</title>
+<title>{title}</title>
 <style>{STYLE}</style>
 </head>
 <body>
-<h1>{escape(document.title)}</h1>
-{blocks}
+<h1>{title}</h1>
+{sections}
 <footer>{_html_link(document.link)}<br>{SIGNATURE}</footer>
 </body>
 </html>
 """
+
+
+def _html_section(section):
+    parts = [f"<h2>{escape(section.heading)}</h2>"] if section.heading else []
+    parts += [f"<p>{escape(paragraph)}</p>" for paragraph in section.paragraphs]
+    if section.bullets:
+        parts += ["<ul>", *map(_html_item, section.bullets), "</ul>"]
+    if section.table:
+        table = section.table
+        parts += ["<table>", _html_row("th", table.header, table.numbers)]
+        parts += [*(_html_row("td", row, table.numbers) for row in table.rows), "</table>"]
+    charts = [_html_chart(chart) for chart in section.charts]
+    return "\n".join([*parts, *(['<div class="charts">', *charts, "</div>"] if charts else [])])
+
+
+def _html_item(item):
+    pieces = (f"{TAGS[mark][0]}{escape(text)}{TAGS[mark][1]}" for text, mark in _spans(item))
+    return f"<li>{''.join(pieces)}</li>".replace("\n", "<br>")
+
+
+def _html_row(tag, row, numbers):
+    kinds = (' class="number"' if place in numbers else "" for place in range(len(row)))
+    cells = (f"<{tag}{kind}>{escape(text)}</{tag}>" for kind, text in zip(kinds, row, strict=True))
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _html_chart(chart):
+    drawn = base64.b64encode(chart.svg().encode()).decode()
+    return (
+        f"<figure><figcaption>{escape(chart.title)}</figcaption>"
+        f'<img src="data:image/svg+xml;base64,{drawn}" alt="{escape(chart.alt)}"></figure>'
+    )
 
 
 def _html_link(address):
@@ -189,46 +181,3 @@ def _html_link(address):
     shown = escape(address)
     whole = address.startswith(("http://", "https://"))
     return f'<a href="{shown}">{shown}</a>' if whole else f"<code>{shown}</code>"
-
-
-def _html_bullets(block):
-    tags = {"**": ("<b>", "</b>"), "`": ("<code>", "</code>"), "": ("", "")}
-    lines = []
-    for item in block.items:
-        pieces = (tags[mark][0] + escape(text) + tags[mark][1] for text, mark in _spans(item))
-        lines.append(f"<li>{''.join(pieces)}</li>".replace("\n", "<br>"))
-    return "\n".join(["<ul>", *lines, "</ul>"])
-
-
-def _html_table(table):
-    classes = [' class="number"' if n in table.numbers else "" for n in range(len(table.header))]
-    lines = [_html_row("th", table.header, classes)]
-    lines += [_html_row("td", row, classes) for row in table.rows]
-    return "\n".join(["<table>", *lines, "</table>"])
-
-
-def _html_row(tag, row, classes):
-    cells = (
-        f"<{tag}{kind}>{escape(text)}</{tag}>" for text, kind in zip(row, classes, strict=True)
-    )
-    return f"<tr>{''.join(cells)}</tr>"
-
-
-def _html_charts(block):
-    lines = []
-    for each in block.shown:
-        drawn = base64.b64encode(each.svg().encode()).decode()
-        lines.append(
-            f"<figure><figcaption>{escape(each.title)}</figcaption>"
-            f'<img src="data:image/svg+xml;base64,{drawn}" alt="{escape(each.alt)}"></figure>'
-        )
-    return "\n".join(['<div class="charts">', *lines, "</div>"])
-
-
-HTML = {
-    Heading: lambda block: f"<h2>{escape(block.text)}</h2>",
-    Paragraph: lambda block: f"<p>{escape(block.text)}</p>",
-    Bullets: _html_bullets,
-    Table: _html_table,
-    Charts: _html_charts,
-}

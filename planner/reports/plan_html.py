@@ -4,7 +4,7 @@ from planner import answer, describe
 from planner.charts import bars, charts, curves
 from planner.inputs.scenario import Scenario, encode
 from planner.reports import document, images, plan_report
-from planner.reports.document import Chart, Charts
+from planner.reports.document import Chart
 from planner.reports.images import Origin
 from planner.serving import Evaluation, evaluate
 
@@ -50,8 +50,8 @@ def pictured(scenario: Scenario, address: str) -> tuple[str, dict, Origin]:
 
 def as_html(served: Evaluation, address: str = "") -> str:
     """The plan as one HTML page. address: where the app is, to make the link a whole one."""
-    pictures = Charts(picture(title, *pair) for title, pair in drawn(served))
-    return document.html(plan_report.document(served, address, pictures))
+    shown = (picture(title, *pair) for title, pair in drawn(served))
+    return document.html(plan_report.document(served, address, shown))
 
 
 def picture(title: str, chart, drawing) -> Chart:

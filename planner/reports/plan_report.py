@@ -10,20 +10,13 @@ means unbounded, or of a calibrated one that the engine is the ideal one. A key 
 import csv
 import io
 import math
+from collections.abc import Iterable
 from dataclasses import fields
 
 from planner import __version__, answer, describe, figures
 from planner.inputs.scenario import Scenario, encode
 from planner.reports import arithmetic
-from planner.reports.document import (
-    REPORT_VERSION,
-    Block,
-    Bullets,
-    Document,
-    Heading,
-    Paragraph,
-    Table,
-)
+from planner.reports.document import REPORT_VERSION, Chart, Document, Section, Table
 from planner.serving import Evaluation
 
 WHOLE = ("bytes", "tokens", "requests", "devices", "FLOP")  # units written without a point
@@ -153,34 +146,22 @@ def equations(evaluation: Evaluation) -> list[arithmetic.Worked]:
     return [*engine, *arithmetic.arithmetic(evaluation.plan)]
 
 
-def summary(evaluation: Evaluation, address: str = "") -> Document:
-    """The verdict and the numbers. address: where the app is, to make the link a whole one."""
-    table = [row[:3] for row in rows(evaluation)]
-    return _document(evaluation, address, Table(["what", "value", "kind"], table, numbers=(1,)))
+def document(evaluation: Evaluation, address: str = "", charts: Iterable[Chart] = ()) -> Document:
+    """The whole report: verdict, charts, numbers, the arithmetic, assumptions and limits.
 
-
-def document(evaluation: Evaluation, address: str = "", *pictures: Block) -> Document:
-    """The whole report: verdict, pictures, numbers, the arithmetic, assumptions and limits."""
+    address: where the app is, to make the link a whole one.
+    """
+    verdict, detail = answer.verdict(evaluation)
+    of = f"{describe.inputs(evaluation.plan)} · engine: {evaluation.engine.name}"
+    table = Table(["what", "value", "kind", "source"], rows(evaluation), numbers=(1,), narrow=3)
     steps = [
         f"**{each.title}** = {each.symbols}\n`{each.numbers}` = **{each.result}**"
         for each in equations(evaluation)
     ]
-    header = ["what", "value", "kind", "source"]
-    return _document(
-        evaluation,
-        address,
-        *pictures,
-        Heading("The numbers"),
-        Table(header, rows(evaluation), numbers=(1,)),
-        Heading("The arithmetic"),
-        Bullets(steps),
-        Heading("Assumptions and limits"),
-        Bullets(answer.limits(evaluation)),
+    sections = (
+        Section(paragraphs=(detail, of), charts=charts),
+        Section("The numbers", table=table),
+        Section("The arithmetic", bullets=steps),
+        Section("Assumptions and limits", bullets=answer.limits(evaluation)),
     )
-
-
-def _document(evaluation, address, *blocks):
-    verdict, detail = answer.verdict(evaluation)
-    of = f"{describe.inputs(evaluation.plan)} · engine: {evaluation.engine.name}"
-    link = f"{address}?{encode(evaluation.plan.scenario)}"
-    return Document(verdict, (Paragraph(detail), Paragraph(of), *blocks), link)
+    return Document(verdict, sections, f"{address}?{encode(evaluation.plan.scenario)}")
