@@ -9,8 +9,7 @@ from planner import answer, describe
 from planner.compare import mistakes
 from planner.compare.comparison import LETTERS, Comparison, Variant
 from planner.figures import FIGURES, Definition
-from planner.inputs import presets
-from planner.inputs.scenario import ADDED, ALL_NUMBERS, LENGTHS, Scenario
+from planner.inputs.scenario import ADDED, ALL_NUMBERS, FIND, LENGTHS, Scenario
 from planner.serving import Evaluation
 
 
@@ -112,20 +111,17 @@ def _written(scenario, name):
         number = ALL_NUMBERS[name]
         one = number.whole and value == 1
         return f"{value:,} {number.unit.removesuffix('s') if one else number.unit}"
-    return NAMED[name][1](value) if value else "its own"
+    return FIND[name](value).name if name in FIND else value or "its own"
 
 
-NAMED = {
-    "model": ("Model", lambda value: presets.model(value).name),
-    "weights": ("Weights", lambda value: presets.weight_format(value).name),
-    "cache_k": ("Keys", lambda value: presets.cache_format(value).name),
-    "cache_v": ("Values", lambda value: presets.cache_format(value).name),
-    "device": ("Device", lambda value: presets.accelerator(value).name),
-    "engine": ("Engine", lambda value: presets.engine(value).name),
-    "set": ("Engine's figures", str),
-}
 INPUTS = {
-    **{name: label for name, (label, _) in NAMED.items()},
+    "model": "Model",
+    "weights": "Weights",
+    "cache_k": "Keys",
+    "cache_v": "Values",
+    "device": "Device",
+    "engine": "Engine",
+    "set": "Engine's figures",
     **{name: number.label for name, number in ALL_NUMBERS.items()},
 }
 
