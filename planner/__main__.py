@@ -1,6 +1,6 @@
 """python -m planner: a plan or a comparison in the terminal, for people and for pipelines.
 
-Exit status: 0 it fits (of a comparison: all do that are reckoned rightly), 1 it does not, 2 bad
+Exit status: 0 it fits (a comparison: every plan without a deliberate error), 1 it does not, 2 bad
 input, with every problem on standard error.
 """
 

@@ -89,9 +89,9 @@ def decode(
     if unknown:
         listed = ", ".join(f"“{shorten(name, 20)}”" for name in unknown[:5])
         notices.append(Notice("ask", f"Not a figure of this page: {listed}", "not asked"))
-    said = next(iter(query.get("say", ())), "")
-    say = plain(said)
-    if len(say) < len(said.strip()):
+    sentence = next(iter(query.get("say", ())), "")
+    say = plain(sentence)
+    if len(say) < len(sentence.strip()):
         text = f"The sentence is longer than {SAY_LENGTH} signs"
         notices.append(Notice("say", text, "it was cut"))
     ask = tuple(name for name in askable if name in names)

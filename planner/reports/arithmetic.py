@@ -247,22 +247,22 @@ def with_engine(evaluation: Evaluation) -> list[Worked]:
         _sum_of_times(f"{BY_KEY['decode_step_s'].label} with {name}", parts(step), step.total_s),
         _sum_of_times(f"{BY_KEY['ttft_s'].label} with {name}", named, first.total_s),
     ]
-    held = evaluation.reserve
+    reserve = evaluation.reserve
     before, inside = 0.0, 0.0
     for term in ("weights", "non_torch", "activation", "graphs"):
         when = getattr(evaluation.engine, f"{term}_charged")
-        count = float(getattr(held, f"{term}_bytes"))
+        count = float(getattr(reserve, f"{term}_bytes"))
         before += count * (when == "before")
         inside += count * (when == "inside")
-    if held.pool_bytes > 0:
-        less = f"({gb(held.total_bytes)} − {gb(before)})" if before else gb(held.total_bytes)
+    if reserve.pool_bytes > 0:
+        less = f"({gb(reserve.total_bytes)} − {gb(before)})" if before else gb(reserve.total_bytes)
         found.append(
             Worked(
                 f"Cache pool of {name}",
                 "f · (M − taken before) − taken inside",
                 f"{exact(evaluation.engine.fraction)} × {less} − {gb(inside)}",
-                describe.data(held.pool_bytes),
-                float(held.pool_bytes),
+                describe.data(reserve.pool_bytes),
+                float(reserve.pool_bytes),
             )
         )
     return found

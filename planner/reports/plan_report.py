@@ -3,7 +3,7 @@
 All are written from the table of figures. The JSON is flat and its keys say their unit (SI):
 `decode_step_s`, and with an engine `decode_step_calibrated_s` with the ends of its band,
 `decode_step_calibrated_low_s` and `decode_step_calibrated_high_s`. Every key is always there; null
-means unbounded, or of a calibrated one that the engine is the ideal one. A key keeps its meaning;
+means unbounded, or of a calibrated number that no engine is chosen. A key keeps its meaning;
 `report_version` grows when one is taken away.
 """
 

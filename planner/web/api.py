@@ -89,12 +89,12 @@ def _query(request):
 
 async def _body(request):
     """The body, or None where it is too long; what is too long is not kept."""
-    held = bytearray()
+    body = bytearray()
     async for chunk in request.stream():
-        held += chunk
-        if len(held) > MAX_BODY:
+        body += chunk
+        if len(body) > MAX_BODY:
             return None
-    return bytes(held)
+    return bytes(body)
 
 
 def _plan(reader, text) -> Response:

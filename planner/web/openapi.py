@@ -118,17 +118,17 @@ def _in_query(inputs):
     ]
 
 
-def _responses(said, content, *more):
+def _responses(described, content, *more):
     """What is answered: the good, and what is refused, with the problems named."""
     refused = {"content": _json({"$ref": "#/components/schemas/Problems"})}
     return {
-        "200": {"description": said, "content": content},
+        "200": {"description": described, "content": content},
         **{status: {"description": REFUSED[status], **refused} for status in (*OFTEN, *more)},
     }
 
 
-def _json(held):
-    return {"application/json": {"schema": held}}
+def _json(of):
+    return {"application/json": {"schema": of}}
 
 
 def _inputs():
@@ -189,18 +189,18 @@ def _comparison():
 def _report():
     """Every key of the report with its type and, for a number, what it is and its unit."""
     evaluation = evaluate(Scenario(engine="vllm"))
-    said = {}
+    described = {}
     for each in figures.entries(evaluation):
-        said[each.key] = f"{each.label}, {each.unit}, {each.kind}"
+        described[each.key] = f"{each.label}, {each.unit}, {each.kind}"
         for end, key in each.ends.items():
-            said[key] = f"{said[each.key]}, {end} end of its band"
+            described[key] = f"{described[each.key]}, {end} end of its band"
     properties = {}
     for key, value in plan_report.as_dict(evaluation).items():
         kind = {bool: "boolean", str: "string"}.get(type(value), "number")
-        nullable = key in said or key == "fits_calibrated"
+        nullable = key in described or key == "fits_calibrated"
         properties[key] = {"type": [kind, "null"] if nullable else kind}
-        if key in said:
-            properties[key]["description"] = said[key]
+        if key in described:
+            properties[key]["description"] = described[key]
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 
