@@ -175,14 +175,25 @@ def _log_lines(notes, compared):
     yield from notes
 
 
+def run(arguments: list[str] | None = None) -> int:
+    """`main` with its output written out; any error at all is one sentence and bad input.
+
+    The status of an error must never be that of a plan that does not fit.
+    """
+    try:
+        status = main(arguments)
+        sys.stdout.flush()
+    except OSError as problem:  # a disk that is full
+        return _refuse([f"standard output: {problem}"])
+    except Exception as problem:
+        text = " ".join(str(problem).split())
+        return _refuse([f"This could not be worked out: {type(problem).__name__}: {text}"])
+    return status
+
+
 if __name__ == "__main__":
     if hasattr(signal, "SIGPIPE"):  # a reader that has read enough is no error
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     # Elsewhere than on a screen, Windows writes in an alphabet that has neither − nor ∞.
     sys.stdout.reconfigure(encoding="utf-8")
-    try:
-        status = main()
-        sys.stdout.flush()
-    except OSError as problem:  # a disk that is full must not end like a plan that does not fit
-        status = _refuse([f"standard output: {problem}"])
-    sys.exit(status)
+    sys.exit(run())

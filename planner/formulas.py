@@ -8,7 +8,8 @@ weights once and every request's whole cache.
 Units: bytes, seconds, bytes per second, FLOPs (a multiply-add is two), FLOPs per second. Symbols in
 the docstrings: n tokens of context, B requests, L layers, H query heads, H_kv key-value heads,
 d_h width of a head, d width of the model, b bytes per element, W bytes of weights, P parameters.
-Every argument may be a number or an array; arrays broadcast as NumPy does.
+Every argument may be a number or an array; arrays broadcast as NumPy does. A product that can
+outgrow 64 bits begins with a float, since NumPy's integers wrap round in silence.
 """
 
 import numpy as np
@@ -28,12 +29,12 @@ def kv_bytes_per_token(layers, kv_heads, key_dim, value_dim, key_bytes, value_by
 
 def cached_tokens(context_tokens, window):
     """Tokens whose keys and values are kept: min(n, w). A full-attention layer has w = ∞."""
-    return np.minimum(context_tokens, window)
+    return np.minimum(context_tokens, window, dtype=float)
 
 
 def request_cache_bytes(fixed_bytes, bytes_per_token, tokens):
     """Cache of one request: a state that does not grow, plus bytes per token times tokens kept."""
-    return fixed_bytes + bytes_per_token * tokens
+    return fixed_bytes + 1.0 * bytes_per_token * tokens
 
 
 def layered_cache_bytes(fixed_bytes, bytes_per_token, windows, context_tokens):
@@ -42,12 +43,13 @@ def layered_cache_bytes(fixed_bytes, bytes_per_token, windows, context_tokens):
     `bytes_per_token` (p) and `windows` (w, ∞ for full attention) are sequences of equal length.
     """
     kinds = zip(bytes_per_token, windows, strict=True)
-    return fixed_bytes + sum(p * cached_tokens(context_tokens, w) for p, w in kinds)
+    grown = np.zeros_like(context_tokens, dtype=float)  # where nothing grows, still one a context
+    return fixed_bytes + sum((p * cached_tokens(context_tokens, w) for p, w in kinds), grown)
 
 
 def load_cache_bytes(request_bytes, concurrency):
     """Cache of B requests; nothing is shared between them."""
-    return request_bytes * concurrency
+    return 1.0 * request_bytes * concurrency
 
 
 def memory_needed_bytes(weight_bytes, cache_bytes, reserved_bytes=0):
@@ -85,7 +87,8 @@ def activation_bytes(per_width, tokens, width, per_logit, rows, vocabulary, scor
     copies of the logits that sampling makes. Tensor parallelism does not divide it: every rank
     holds whole rows (the same 1.26 GiB at one rank and at two in vllm-project/vllm pull 10511).
     """
-    return per_width * tokens * width + np.maximum(per_logit * rows * vocabulary, score_bytes)
+    logits = 1.0 * per_logit * rows * vocabulary
+    return 1.0 * per_width * tokens * width + np.maximum(logits, score_bytes)
 
 
 def padded(amount, multiple):
@@ -128,7 +131,8 @@ def step_multiply_adds_cached(step, width):
 
 def total_multiply_adds_uncached(steps, width):
     """Steps 1 … T without a cache, summed: 2T(T+1)d² + T(T+1)(2T+1)d/3; leading 2T²d² + ⅔T³d."""
-    return 2 * steps * (steps + 1) * width**2 + steps * (steps + 1) * (2 * steps + 1) * width / 3
+    pairs = 1.0 * steps * (steps + 1)
+    return 2 * pairs * width**2 + pairs * (2 * steps + 1) * width / 3
 
 
 def total_multiply_adds_cached(steps, width):
@@ -138,7 +142,8 @@ def total_multiply_adds_cached(steps, width):
 
 def leading_multiply_adds_uncached(steps, width):
     """What the sum without a cache tends to: 2T²d² + ⅔T³d. One power of T above the cached one."""
-    return 2 * steps**2 * width**2 + 2 * steps**3 * width / 3
+    squares = 1.0 * steps * steps
+    return 2 * squares * width**2 + 2 * squares * steps * width / 3
 
 
 def leading_multiply_adds_cached(steps, width):
@@ -151,13 +156,13 @@ def attended_pairs(prompt_tokens, window):
 
     w' = min(n, w). With w = ∞ it is n(n+1)/2: half of the square, since no token looks ahead.
     """
-    seen = np.minimum(prompt_tokens, window)
+    seen = np.minimum(prompt_tokens, window, dtype=float)
     return seen * prompt_tokens - seen * (seen - 1) / 2
 
 
 def attention_flops(layers, query_heads, key_dim, value_dim, pairs):
     """FLOPs of scores and weighted sums: 2 · L · H · (d_k + d_v) for every query-key pair."""
-    return 2 * layers * query_heads * (key_dim + value_dim) * pairs
+    return 2.0 * layers * query_heads * (key_dim + value_dim) * pairs
 
 
 def projection_flops(active_parameters, tokens):
@@ -165,7 +170,7 @@ def projection_flops(active_parameters, tokens):
 
     P_active leaves out the input embedding, which is looked up and not multiplied.
     """
-    return 2 * active_parameters * tokens
+    return 2.0 * active_parameters * tokens
 
 
 # --- time ---------------------------------------------------------------------------------------
@@ -229,7 +234,7 @@ def max_context(memory_bytes, weight_bytes, concurrency, fixed_bytes, bytes_per_
     layers = sorted(zip(windows, bytes_per_token, strict=True))
     longest = np.zeros_like(room)
     for full in range(len(layers) + 1):
-        base = sum(p * w for w, p in layers[:full])
+        base = sum(1.0 * p * w for w, p in layers[:full])
         slope = sum(p for w, p in layers[full:])
         if np.isinf(base):  # a layer without a window is never full
             break

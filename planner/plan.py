@@ -1,6 +1,8 @@
 """Scenario -> Plan: every number that the page, the charts, the report and the API show.
 
 There is this one path. A chart is the same function called with an array for the input that varies.
+A plan has three parts, to be read beside their parts of `planner.formulas`: memory, a decode step,
+a prompt. Their numbers stand side by side: `plan.fits`, `plan.decode_step_s`, `plan.ttft_s`.
 """
 
 from dataclasses import dataclass
@@ -20,25 +22,28 @@ READING_TOKENS_PER_S = 11  # a fast reader, some 500 words a minute
 
 
 @dataclass(frozen=True)
-class Plan:
-    """The numbers of one scenario in SI units; arrays where an input was given as an array.
-
-    Weights and caches are those of the whole model and load; `device_` ones, and the memory, are of
-    the fullest device. On one device the two are the same.
-    """
+class Inputs:
+    """What is planned, in SI units; arrays where an input was given as an array."""
 
     scenario: Scenario
     model: Model
+    weights: Weights
+    stages: tuple[Stage, ...]
     concurrency: float
     context_tokens: float
-    bandwidth_bytes_per_s: float  # of one device, as the peak is
+    memory_usable_bytes: float  # of one device, as bandwidth and peak are
+    bandwidth_bytes_per_s: float
     peak_flops: float
 
-    weights: Weights
-    cache: CacheShape
-    stages: tuple[Stage, ...]
+
+@dataclass(frozen=True)
+class Memory:
+    """What is stored. Weights and caches are those of the whole model and load; `device_` ones, and
+    the memory, are of the fullest device. On one device the two are the same.
+    """
 
     weights_bytes: float
+    cache: CacheShape
     cache_fixed_bytes_per_request: float
     cache_bytes_per_token: float  # once every window is full
     cache_bytes_per_request: float
@@ -46,39 +51,55 @@ class Plan:
     device_weights_bytes: float
     device_cache_bytes: float
     memory_needed_bytes: float
-    memory_usable_bytes: float
     memory_free_bytes: float  # negative by as much as is missing
     fits: bool
     max_concurrency: float
     max_context_tokens: float
 
+
+@dataclass(frozen=True)
+class Decode:
+    """One token for every request. Bytes are those of the devices that read at once, stage after
+    stage; FLOPs those of all requests and devices.
+    """
+
     experts_read: float  # part of the routed experts that a step reads, 0 to 1
-    weights_read_bytes: float  # by the devices that read at once, stage after stage
+    weights_read_bytes: float
     cache_read_bytes: float
     weights_read_s: float
     cache_read_s: float
     decode_step_s: float
     tokens_per_s_per_request: float
     tokens_per_s_total: float
-    crossover_context_tokens: float
-    decode_flops: float  # of one step, all requests and devices
-    crossover_concurrency: float  # with every expert read, where there are any
     reading_bandwidth_bytes_per_s: float  # at which each request gets READING_TOKENS_PER_S
+    decode_flops: float
+    crossover_context_tokens: float
+    crossover_concurrency: float  # with every expert read, where there are any
+
+    @property
+    def cache_share_of_step(self):
+        """The part of a decode step spent reading caches, 0 to 1."""
+        return self.cache_read_s / self.decode_step_s
+
+
+@dataclass(frozen=True)
+class Prefill:
+    """One prompt up to its first token."""
 
     prompt_tokens: float
     new_prompt_tokens: float  # those that no cached prefix spares
-    attention_flops: float
     projection_flops: float
+    attention_flops: float
     prefill_flops: float
     prefill_peak_flops: float  # of the devices that work on one prompt at once
     prefill_read_bytes: float
     prefill_s: float
     ttft_s: float
 
-    @property
-    def cache_share_of_step(self):
-        """The part of a decode step spent reading caches, 0 to 1."""
-        return self.cache_read_s / self.decode_step_s
+
+@dataclass(frozen=True)
+class Plan(Inputs, Memory, Decode, Prefill):
+    """The numbers of one scenario in SI units: inputs, memory, decode and prefill side by side."""
 
 
 def plan(scenario: Scenario, *, model: Model | None = None, **varied) -> Plan:
@@ -92,128 +113,34 @@ def plan(scenario: Scenario, *, model: Model | None = None, **varied) -> Plan:
     >>> print(plan(Scenario(context=8192)).cache_bytes)
     17179869184.0
     """
-    model = model or scenario.the_model
-    layout = scenario.layout
+    inputs = _inputs(scenario, model or scenario.the_model, varied)
+    parts = (inputs, _memory(inputs), _decode(inputs), _prefill(inputs))
+    return Plan(**{name: value for part in parts for name, value in vars(part).items()})
 
+
+def _inputs(scenario, model, varied):
     def given(name):
         return varied.pop(name, getattr(scenario, name))
 
-    concurrency, context = given("concurrency"), given("context")
-    # Whole bytes, so that a memory written as the bytes needed is not short by a rounding.
-    bandwidth, memory = given("bandwidth") * GB, np.round(given("memory") * GB)
-    peak = given("peak") * TERA
-    if varied:
-        raise TypeError(f"not a number of a scenario: {', '.join(varied)}")
-
+    key_bytes, value_bytes = scenario.cache_widths
     weights = weights_of(model, scenario.weights)
-    widths = (
-        presets.cache_format(scenario.cache_k).bytes,
-        presets.cache_format(scenario.cache_v).bytes,
-    )
-    shape = model.cache_shape(*widths)
-    stores = model.stores(*widths)
-    request = formulas.layered_cache_bytes(
-        shape.fixed, [each for each, _ in stores], [most for _, most in stores], context
-    )
-
-    made = _stages(scenario, model, weights, concurrency)
-    requests = parallel.requests_per_group(concurrency, layout.data)
-    held = [formulas.load_cache_bytes(stage.request_bytes(context), requests) for stage in made]
-    needs = [
-        formulas.memory_needed_bytes(stage.weights_bytes, cache)
-        for stage, cache in zip(made, held, strict=True)
-    ]
-    needed = _most(needs, needs)
-
-    read, cache_read = parallel.step_read_bytes(layout, made, concurrency, context)
-    step = formulas.decode_step_seconds(read, cache_read, bandwidth)
-    grows = [each for stage in made for each in stage.bytes_per_token]
-    windows = [each for stage in made for each in stage.windows]
-    fixed = sum(stage.fixed_bytes for stage in made)
-
-    each_token = _attention_flops(model, lambda g: formulas.cached_tokens(context, g.span))
-    decode_flops = formulas.projection_flops(model.active_parameters, concurrency)
-    decode_flops = decode_flops + each_token * concurrency
-    all_read = sum(stage.weights_read_bytes for stage in _stages(scenario, model, weights, np.inf))
-
-    prompt = scenario.prompt or context
-    new = prompt - np.minimum(scenario.prefix, prompt - 1)  # at least the last token is read
-    attention = _attention_flops(
-        model, lambda g: g.attended_pairs(prompt) - g.attended_pairs(prompt - new)
-    )
-    projection = formulas.projection_flops(model.active_parameters, new)
-    together = peak * layout.tensor
-    prefill = formulas.compute_seconds(projection + attention, together)
-    prompt_stages = _stages(scenario, model, weights, new)
-    prompt_read = sum(stage.weights_read_bytes for stage in prompt_stages)
-    prompt_read_s = formulas.read_seconds(prompt_read, bandwidth)
-    return Plan(
+    inputs = Inputs(
         scenario=scenario,
         model=model,
-        concurrency=concurrency,
-        context_tokens=context,
-        bandwidth_bytes_per_s=bandwidth,
-        peak_flops=peak,
         weights=weights,
-        cache=shape,
-        stages=made,
-        weights_bytes=weights.total,
-        cache_fixed_bytes_per_request=shape.fixed,
-        cache_bytes_per_token=shape.per_token,
-        cache_bytes_per_request=request,
-        cache_bytes=formulas.load_cache_bytes(request, concurrency),
-        device_weights_bytes=_most([stage.weights_bytes for stage in made], needs),
-        device_cache_bytes=_most(held, needs),
-        memory_needed_bytes=needed,
-        memory_usable_bytes=memory,
-        memory_free_bytes=memory - needed,
-        fits=needed <= memory,
-        max_concurrency=parallel.max_concurrency(layout, made, memory, context),
-        max_context_tokens=parallel.max_context(layout, made, memory, concurrency),
-        experts_read=_experts_read(model, concurrency),
-        weights_read_bytes=read,
-        cache_read_bytes=cache_read,
-        weights_read_s=formulas.read_seconds(read, bandwidth),
-        cache_read_s=formulas.read_seconds(cache_read, bandwidth),
-        decode_step_s=step,
-        tokens_per_s_per_request=formulas.tokens_per_second(step),
-        tokens_per_s_total=formulas.tokens_per_second(step, concurrency),
-        crossover_context_tokens=formulas.crossover_context(read, requests, fixed, grows, windows),
-        decode_flops=decode_flops,
-        crossover_concurrency=formulas.crossover_concurrency(
-            formulas.read_seconds(all_read, bandwidth),
-            formulas.compute_seconds(decode_flops / concurrency, peak * layout.stage_devices),
-            formulas.read_seconds(cache_read / requests, bandwidth) / layout.data,
+        stages=parallel.stages(
+            scenario.layout, model.groups, weights, key_bytes=key_bytes, value_bytes=value_bytes
         ),
-        reading_bandwidth_bytes_per_s=formulas.bandwidth_for_step(
-            read, cache_read, 1 / READING_TOKENS_PER_S
-        ),
-        prompt_tokens=prompt,
-        new_prompt_tokens=new,
-        attention_flops=attention,
-        projection_flops=projection,
-        prefill_flops=projection + attention,
-        prefill_peak_flops=together,
-        prefill_read_bytes=prompt_read,
-        prefill_s=prefill,
-        ttft_s=formulas.time_to_first_token_seconds(prefill, prompt_read_s),
+        concurrency=given("concurrency"),
+        context_tokens=given("context"),
+        # Whole bytes, so that a memory written as the bytes needed is not short by a rounding.
+        memory_usable_bytes=np.round(given("memory") * GB),
+        bandwidth_bytes_per_s=given("bandwidth") * GB,
+        peak_flops=given("peak") * TERA,
     )
-
-
-def plan_stages(plan: Plan, tokens) -> tuple[Stage, ...]:
-    """What each device holds and, in one pass over so many tokens of text, reads."""
-    return _stages(plan.scenario, plan.model, plan.weights, tokens)
-
-
-def _stages(scenario, model, weights, tokens):
-    return parallel.stages(
-        scenario.layout,
-        model.groups,
-        weights,
-        key_bytes=presets.cache_format(scenario.cache_k).bytes,
-        value_bytes=presets.cache_format(scenario.cache_v).bytes,
-        experts_read=_experts_read(model, tokens),
-    )
+    if varied:
+        raise TypeError(f"not a number of a scenario: {', '.join(varied)}")
+    return inputs
 
 
 def weights_of(model: Model, stored: str) -> Weights:
@@ -229,25 +156,117 @@ def weights_of(model: Model, stored: str) -> Weights:
     )
 
 
-def _attention_flops(model, pairs):
-    """FLOPs of all layers with attention; `pairs` counts a group's query-key pairs of one head."""
-    return sum(
-        formulas.attention_flops(g.layers, g.query_heads, g.query_dim, g.output_dim, pairs(g))
-        for g in model.groups
-        if g.query_heads
+# --- memory -------------------------------------------------------------------------------------
+
+
+def _memory(inputs):
+    layout, stages = inputs.scenario.layout, inputs.stages
+    memory, concurrency = inputs.memory_usable_bytes, inputs.concurrency
+    context = inputs.context_tokens
+
+    shape = inputs.model.cache_shape(*inputs.scenario.cache_widths)
+    request = shape.request_bytes(context)
+
+    requests = parallel.requests_per_group(concurrency, layout.data)
+    weights = [stage.weights_bytes for stage in stages]
+    caches = [formulas.load_cache_bytes(stage.request_bytes(context), requests) for stage in stages]
+    needs = list(map(formulas.memory_needed_bytes, weights, caches))
+    needed = parallel.where_greatest(needs, needs)
+    return Memory(
+        weights_bytes=inputs.weights.total,
+        cache=shape,
+        cache_fixed_bytes_per_request=shape.fixed,
+        cache_bytes_per_token=shape.per_token,
+        cache_bytes_per_request=request,
+        cache_bytes=formulas.load_cache_bytes(request, concurrency),
+        device_weights_bytes=parallel.where_greatest(weights, needs),
+        device_cache_bytes=parallel.where_greatest(caches, needs),
+        memory_needed_bytes=needed,
+        memory_free_bytes=memory - needed,
+        fits=needed <= memory,
+        max_concurrency=parallel.max_concurrency(layout, stages, memory, context),
+        max_context_tokens=parallel.max_context(layout, stages, memory, concurrency),
     )
 
 
-def _experts_read(model, tokens):
-    if not model.experts:
-        return 0.0
-    return formulas.experts_covered(model.experts, model.experts_per_token, tokens) / model.experts
+# --- decode -------------------------------------------------------------------------------------
 
 
-def _most(values, needs):
-    """The value at the stage that needs most; stages after the first only where there are some."""
-    if len(values) == 1:
-        return values[0]
-    both = np.broadcast_arrays(*values, *needs)
-    values, needs = np.stack(both[: len(values)]), np.stack(both[len(values) :])
-    return np.take_along_axis(values, needs.argmax(axis=0)[None], axis=0)[0]
+def _decode(inputs):
+    layout, stages, model = inputs.scenario.layout, inputs.stages, inputs.model
+    concurrency, context = inputs.concurrency, inputs.context_tokens
+    bandwidth = inputs.bandwidth_bytes_per_s
+
+    experts_read = model.experts_read(concurrency)
+    read, cache_read = parallel.step_read_bytes(layout, stages, concurrency, context, experts_read)
+    step = formulas.decode_step_seconds(read, cache_read, bandwidth)
+
+    projection = formulas.projection_flops(model.active_parameters, concurrency)
+    attention = concurrency * attention_flops(model, lambda group: group.attended(context))
+    flops = projection + attention
+
+    requests = parallel.requests_per_group(concurrency, layout.data)
+    grows = [each for stage in stages for each in stage.bytes_per_token]
+    windows = [each for stage in stages for each in stage.windows]
+    fixed = sum(stage.fixed_bytes for stage in stages)
+    return Decode(
+        experts_read=experts_read,
+        weights_read_bytes=read,
+        cache_read_bytes=cache_read,
+        weights_read_s=formulas.read_seconds(read, bandwidth),
+        cache_read_s=formulas.read_seconds(cache_read, bandwidth),
+        decode_step_s=step,
+        tokens_per_s_per_request=formulas.tokens_per_second(step),
+        tokens_per_s_total=formulas.tokens_per_second(step, concurrency),
+        reading_bandwidth_bytes_per_s=formulas.bandwidth_for_step(
+            read, cache_read, 1 / READING_TOKENS_PER_S
+        ),
+        decode_flops=flops,
+        crossover_context_tokens=formulas.crossover_context(read, requests, fixed, grows, windows),
+        crossover_concurrency=formulas.crossover_concurrency(
+            formulas.read_seconds(parallel.weights_read_bytes(stages), bandwidth),
+            formulas.compute_seconds(flops / concurrency, inputs.peak_flops * layout.stage_devices),
+            formulas.read_seconds(cache_read / requests, bandwidth) / layout.data,
+        ),
+    )
+
+
+# --- prefill ------------------------------------------------------------------------------------
+
+
+def _prefill(inputs):
+    scenario, model = inputs.scenario, inputs.model
+
+    prompt = scenario.prompt or inputs.context_tokens
+    new = prompt - np.minimum(scenario.prefix, prompt - 1)  # at least the last token is read
+    projection = formulas.projection_flops(model.active_parameters, new)
+    attention = attention_flops(
+        model, lambda group: group.attended_pairs(prompt) - group.attended_pairs(prompt - new)
+    )
+    together = inputs.peak_flops * scenario.tp
+    seconds = formulas.compute_seconds(projection + attention, together)
+
+    read = parallel.weights_read_bytes(inputs.stages, model.experts_read(new))
+    read_s = formulas.read_seconds(read, inputs.bandwidth_bytes_per_s)
+    return Prefill(
+        prompt_tokens=prompt,
+        new_prompt_tokens=new,
+        projection_flops=projection,
+        attention_flops=attention,
+        prefill_flops=projection + attention,
+        prefill_peak_flops=together,
+        prefill_read_bytes=read,
+        prefill_s=seconds,
+        ttft_s=formulas.time_to_first_token_seconds(seconds, read_s),
+    )
+
+
+def attention_flops(model: Model, pairs):
+    """FLOPs of all layers with attention; `pairs` counts a group's query-key pairs of one head."""
+    return sum(
+        formulas.attention_flops(
+            group.layers, group.query_heads, group.query_dim, group.output_dim, pairs(group)
+        )
+        for group in model.groups
+        if group.query_heads
+    )

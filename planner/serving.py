@@ -3,7 +3,7 @@
 The ideal engine is one more row of data: through the same lines it gives the plan's own numbers.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,12 +14,12 @@ from planner.engines import timing as latency
 from planner.engines.memory import CacheLayers, Engine, Reserve
 from planner.engines.timing import PrefillTime, StepTime, Timing
 from planner.hardware import parallel
-from planner.inputs import presets
+from planner.hardware.parallel import Stage
 from planner.inputs.scenario import NUMBERS, Scenario
 from planner.models.model import Model
-from planner.plan import Plan, plan_stages
+from planner.plan import Plan
 from planner.plan import plan as plan_of
-from planner.units import GB, TERA
+from planner.units import GB
 
 # Formats whose weights are multiplied at 8 bits, on devices that can.
 EIGHT_BIT_WEIGHTS = ("fp8", "fp8-block")
@@ -45,8 +45,8 @@ class Evaluation:
 
     plan: by counting alone, in SI units. step: a decode step of the plan's load by its parts.
     mixed: the same while new prompts arrive, None where the scenario has no output length. first:
-    one prompt alone, by its parts. reserve: of the device of the first pipeline stage, which holds
-    most layers. Where counting is all (`ideal`) the numbers are the plan's own.
+    one prompt alone, by its parts. reserve: of a device of the pipeline stage whose pool holds the
+    fewest requests. Where counting is all (`ideal`) the numbers are the plan's own.
 
     >>> from planner import Scenario, evaluate
     >>> found = evaluate(Scenario("llama-3.1-8b", device="h100-sxm", engine="vllm-0.26"))
@@ -196,22 +196,22 @@ def _step(plan, timing, weights_bytes, cache_bytes, flops):
         plan.model.layers,
         plan.bandwidth_bytes_per_s,
         plan.peak_flops,
-        vector_flops=vector_flops(scenario),
+        vector_flops=vector_flops(plan),
         experts=bool(plan.model.experts),
         tensor_parallel=scenario.tp > 1,
     )
 
 
-def vector_flops(scenario) -> float:
+def vector_flops(plan: Plan) -> float:
     """The device's FP32 rate without matrix units; a share of its peak where no source has it."""
-    known = latency.vector_rates().get(scenario.device)
-    return known or scenario.peak * TERA * NEAREST_VECTOR_SHARE
+    known = latency.vector_rates().get(plan.scenario.device)
+    return known or plan.peak_flops * NEAREST_VECTOR_SHARE
 
 
 def _first(plan, timing):
     """One prompt by itself on one group of devices."""
     scenario, model = plan.scenario, plan.model
-    alone = sum(stage.weights_read_bytes for stage in plan_stages(plan, tokens=1))
+    alone = parallel.weights_read_bytes(plan.stages, model.experts_read(tokens=1))
     floor = _step(plan, timing, alone, 0, 0)
     link = scenario.the_device.link_gb_s
     sent = formulas.all_reduce_bytes(model.layers, model.width, plan.prompt_tokens, scenario.tp)
@@ -241,35 +241,50 @@ def peak_share(scenario, timing) -> float:
 
 
 def reserve(plan: Plan, engine: Engine) -> Reserve:
-    """What the engine takes of the device that holds most, and what its pool then holds."""
-    scenario, model = plan.scenario, plan.model
-    fullest = max(plan.stages, key=lambda stage: np.max(stage.weights_bytes))
-    return engines.reserve(
+    """What the engine takes of a device, and what its pool then holds.
+
+    Of the pipeline stage whose pool holds the fewest requests, since all of them wait for it.
+    """
+    alike = {(stage.groups, stage.weights_bytes): stage for stage in plan.stages}
+    held = [_stage_reserve(plan, engine, stage) for stage in alike.values()]
+    fewest = [-each.concurrency for each in held]
+    amounts = {
+        field.name: parallel.where_greatest([getattr(each, field.name) for each in held], fewest)
+        for field in fields(Reserve)
+        if field.name != "engine"
+    }
+    return Reserve(engine=engine, **amounts)
+
+
+def _stage_reserve(plan, engine, stage):
+    """The same of one stage. One that stores nothing holds any number of requests, if it fits."""
+    model, scenario = plan.model, plan.scenario
+    layers = cache_layers(scenario, stage)
+    held = engines.reserve(
         engine,
         total_bytes=plan.memory_usable_bytes,
-        weights_bytes=fullest.weights_bytes,
-        layers=cache_layers(model, scenario, fullest.layers),
+        weights_bytes=stage.weights_bytes,
+        layers=layers or [CacheLayers(1, token_bytes=1.0)],
         context_tokens=plan.context_tokens,
         width=model.width,
         vocabulary=model.vocabulary,
         query_heads=max(group.query_heads for group in model.groups) // scenario.tp,
         devices=scenario.layout.devices,
     )
+    if layers:
+        return held
+    return replace(held, concurrency=np.where(held.pool_bytes > 0, np.inf, 0.0)[()])
 
 
-def cache_layers(model, scenario, layers) -> list[CacheLayers]:
-    """What a device with so many of the model's layers stores, kind by kind."""
-    widths = [presets.cache_format(each).bytes for each in (scenario.cache_k, scenario.cache_v)]
-    share = layers / model.layers
+def cache_layers(scenario: Scenario, stage: Stage) -> list[CacheLayers]:
+    """What a device of a stage stores, kind by kind."""
     found = []
-    for group in model.groups:
-        count = max(1, round(group.layers * share))
-        own = parallel.device_group(group, scenario.tp)
-        for each, most in own.stores(*widths):
-            found.append(CacheLayers(count, each / group.layers, window=most))
+    for group in stage.groups:
+        for each, most in group.stores(*scenario.cache_widths):
+            found.append(CacheLayers(group.layers, each / group.layers, window=most))
         if group.state_bytes:
-            state = group.state_bytes * parallel.state_share(group.query_heads, scenario.tp)
-            found.append(CacheLayers(count, 0.0, state_bytes=float(state)))
+            state = float(parallel.state_bytes(group, scenario.tp))
+            found.append(CacheLayers(group.layers, 0.0, state_bytes=state))
     return found
 
 
@@ -284,19 +299,19 @@ def most_requests(held: Reserve, scenario) -> float:
 def longest_context(plan: Plan, engine: Engine) -> float:
     """The most tokens of each request that the engine's pool holds at this concurrency, exactly.
 
-    0 where it holds not even one token; ∞ where it still holds `UNBOUNDED` tokens. One scenario.
+    0 where it holds not even one token; ∞ where it still holds `UNBOUNDED` tokens. One for each
+    concurrency, where the plan has several and all else of it is one scenario's.
     """
-    low, high = 0, UNBOUNDED + 1  # holds low, as far as is known does not hold high
-    while high - low > 1:
-        tried = np.unique(np.geomspace(max(low, 1), high, 48).round())
-        tried = tried[(tried > low) & (tried < high)]
-        tried = tried if len(tried) else np.array([low + 1.0])
+    counts = np.asarray(plan.concurrency, float)
+    low, high = np.zeros_like(counts), np.full_like(counts, UNBOUNDED + 1)
+    while np.any(high - low > 1):  # low is held; as far as is known, high is not
+        tried = np.geomspace(np.maximum(low, 1), high, 48, axis=-1).round()
+        tried = np.clip(tried, low[..., None] + 1, np.maximum(high - 1, low + 1)[..., None])
         held = reserve(replace(plan, context_tokens=tried), engine)  # which needs no more of it
-        fails = np.flatnonzero(most_requests(held, plan.scenario) < plan.concurrency)
-        first = fails[0] if len(fails) else len(tried)
-        low = int(tried[first - 1]) if first else low
-        high = int(tried[first]) if first < len(tried) else high
-    return float("inf") if low >= UNBOUNDED else float(low)
+        holds = most_requests(held, plan.scenario) >= counts[..., None]
+        low = np.where(holds, tried, low[..., None]).max(-1)
+        high = np.where(holds, high[..., None], tried).min(-1)
+    return np.where(low >= UNBOUNDED, np.inf, low)[()]
 
 
 def enough_memory(evaluation: Evaluation) -> float:

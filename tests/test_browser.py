@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from planner import Scenario, answer, decode, encode, evaluate
-from planner.charts import charts
+from planner.charts.style import INK
 from planner.figures import headlines
 from tests import browser
 from tests.browser import idle, metrics
@@ -292,9 +292,9 @@ def test_a_device_chosen_while_a_slider_is_under_way_wins(open_page):
 def test_charts_follow_the_theme(open_page):
     page = open_page(color_scheme="light")
     text = page.locator(".st-key-chart-latency svg.marks text", has_text="31.2 ms").last
-    assert text.get_attribute("fill") == charts.INK[False]
+    assert text.get_attribute("fill") == INK[False]
     page.emulate_media(color_scheme="dark")
-    expect(text).to_have_attribute("fill", charts.INK[True])
+    expect(text).to_have_attribute("fill", INK[True])
 
 
 def test_after_a_restart_of_the_server_slider_and_figures_agree(chromium):

@@ -21,7 +21,7 @@ NO_CLIPBOARD = "Object.defineProperty(navigator, 'clipboard', { value: undefined
     ("path", "drawn", "title"),
     [
         ("?model=lesson-7b-gqa&engine=vllm", ".st-key-chart-engine_step svg.marks",
-         "Needed, and taken by the engine"),
+         "Memory at this load"),
         (f"compare?{encode_comparison(LESSON)}", COMPARED, "Memory of the fullest device"),
     ],
 )  # fmt: skip

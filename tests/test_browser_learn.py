@@ -186,7 +186,7 @@ def test_a_question_on_a_learn_page_hides_and_reveals(open_page):
     page.get_by_label("Without a cache (multiply-adds)").fill("300")
     page.get_by_role("button", name="Show the answer").click()
     expect(page.get_by_text("1.65 times too little")).to_be_visible()
-    expect(page.locator(".st-key-chart-1 svg.marks")).to_contain_text("your guess: 300")
+    expect(page.locator(".st-key-chart-work_so_far svg.marks")).to_contain_text("your guess: 300")
     assert metrics(page)["Without a cache"] == "496"
 
 
@@ -234,7 +234,7 @@ def test_the_presenter_s_keys_turn_the_pages(open_page):
     page = open_page("why", "present=1")
     assert root_size(page) >= 20
     expect(page.locator(".st-key-why-steps")).to_have_count(0)  # folded
-    expect(page.locator(".st-key-chart-1 svg.marks")).to_be_in_viewport(ratio=0.9)
+    expect(page.locator(".st-key-chart-work_so_far svg.marks")).to_be_in_viewport(ratio=0.9)
     for key, title in [("ArrowRight", "What is stored"), ("PageDown", "The proof"),
                        ("ArrowLeft", "What is stored"), ("PageUp", "Why a cache")]:  # fmt: skip
         page.keyboard.press(key)

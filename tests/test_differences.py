@@ -1,18 +1,15 @@
 """A comparison worked out: the plans' own numbers, what differs first, charts that can be read."""
 
-import json
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from planner import Scenario, evaluate, plan
-from planner.charts import charts
-from planner.compare import charts as comparison_charts
+from planner.charts.style import DASHES, tones
 from planner.compare import differences, overlays
 from planner.compare.comparison import Comparison, Variant, decode
 from planner.inputs import presets
-from tests.test_charts import in_si, marks
+from tests.test_charts import holds_together, in_si
 from tests.test_comparison import LESSON
 
 H100 = Scenario("llama-3.1-8b", device="h100-sxm", engine="vllm", output=200)
@@ -28,10 +25,6 @@ SAME = Comparison((Variant(Scenario(), "n" * 30),) * 4)
 TINY = Comparison((Variant(Scenario(concurrency=1, context=128, memory=2)), Variant(H100)))
 FAR = Comparison((Variant(Scenario("lesson-7b-mha", concurrency=4096, context=2**20)),))
 COMPARISONS = {"lesson": LESSON, "four": FOUR, "same": SAME, "tiny": TINY, "far": FAR}
-CHARTS = {
-    "memory": (comparison_charts.overlaid_memory, overlays.memory),
-    "latency": (comparison_charts.overlaid_latency, overlays.latency),
-}
 
 
 def test_the_lesson_s_two_models_side_by_side():
@@ -95,10 +88,9 @@ def test_a_wrong_one_is_called_wrong_wherever_it_is_shown():
     ]
     for table in (differences.results, differences.numbers):
         assert label in table([right, wrong])
-    for draw in (overlays.memory, overlays.latency):
-        drawing = draw([right, wrong])
-        assert label in set(drawing.frames["rows"].variant)
-        assert label in drawing.alt
+    for picture in overlays.pictures([right, wrong]):
+        assert label in set(picture.frames["rows"].variant)
+        assert label in picture.alt
 
 
 @pytest.mark.parametrize("name", COMPARISONS)
@@ -122,8 +114,8 @@ def test_the_numbers_are_the_plans_own(name):
 @pytest.mark.parametrize("name", COMPARISONS)
 def test_bars_and_lines_are_the_plans_own(name):
     all_ = differences.shown(COMPARISONS[name])
-    parts = in_si(overlays.memory(all_))
-    lines = overlays.latency(all_)
+    memory, lines = overlays.pictures(all_)
+    parts = in_si(memory)
     size = {"ms": 1e-3, "s": 1, "h": 3600}[lines.bounds[1]]
     for place, each in enumerate(all_):
         bar = parts[parts.bar == overlays.short(each)]
@@ -135,46 +127,42 @@ def test_bars_and_lines_are_the_plans_own(name):
         point = lines.frames["points"].iloc[place]
         assert point.step * size == pytest.approx(each.evaluation.tpot_s.value)
         drawn = lines.frames["rows"]
-        here = drawn[(drawn.letter == each.letter) & (drawn.context == each.scenario.context)]
+        here = drawn[(drawn.ink == place) & (drawn.context == each.scenario.context)]
         assert here.step.item() == pytest.approx(point.step)
 
 
 @pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("name", CHARTS)
 @pytest.mark.parametrize("which", COMPARISONS)
-def test_every_named_frame_and_field_of_a_chart_is_there(which, name, dark):
-    chart, draw = CHARTS[name]
-    drawing = draw(differences.shown(COMPARISONS[which]))
-    spec = charts.prepared(chart, *drawing.bounds, dark)
-    json.dumps(spec)
-    for layer in marks(spec):
-        frame = drawing.frames[layer["data"]["name"]]
-        fields = {each["field"] for each in layer["encoding"].values() if "field" in each}
-        assert fields <= set(frame.columns), layer["mark"]
-        assert np.isfinite(frame.select_dtypes("number").to_numpy()).all()
-        mark = layer["mark"]
-        if mark["type"] in ("rule", "text", "tick"):
-            assert mark.get("color") or mark.get("stroke")
-    assert drawing.alt.endswith(".")
-    assert len(drawing.table())
+def test_every_data_set_and_field_of_a_chart_is_there(which, dark):
+    pictures = overlays.pictures(differences.shown(COMPARISONS[which]))
+    assert [picture.id for picture in pictures] == ["overlaid_memory", "overlaid_latency"]
+    for picture in pictures:
+        holds_together(picture, dark)
 
 
 def test_lines_are_told_apart_by_ink_and_dash_and_their_letter_stands_at_them():
-    assert len({str(dash) for dash in comparison_charts.DASHES}) == 4
-    ends = overlays.latency(differences.shown(FOUR)).frames["ends"]
-    assert list(ends.label) == ["A", "B", "C", "D (wrong)"]
+    assert len({str(dash) for dash in DASHES}) == 4 == len(tones(dark=True))
+    _, lines = overlays.pictures(differences.shown(FOUR))
+    rows, words = lines.frames["rows"], lines.frames["words"]
+    assert dict(zip(rows.variant, rows.ink, strict=True)) == {
+        each.label: ink for ink, each in enumerate(differences.shown(FOUR))
+    }
+    names = ["A", "B", "C", "D (wrong)"]
+    assert [label for label in words.label if label in names] == names
 
 
 def test_the_cross_is_where_memory_is_full():
     for each in differences.shown(FOUR):
-        full = overlays.longest(each)
+        full = overlays.labelled(each).longest
         if each.evaluation.ideal and not each.mistake:
             assert plan(each.scenario, context=full).fits
             assert not plan(each.scenario, context=full + 1).fits
         if not each.evaluation.ideal:
             assert evaluate(each.scenario, context=full).fits
-            assert not evaluate(each.scenario, context=full * 1.2).fits
-    assert len(overlays.latency(differences.shown(LESSON)).frames["full"]) == 2
+            assert not evaluate(each.scenario, context=full + 1).fits
+    _, lines = overlays.pictures(differences.shown(LESSON))
+    assert len(lines.frames["full"]) == 2
+    assert lines.title == "Time per token, × where memory is full"
 
 
 @pytest.mark.parametrize("example", presets.comparisons(), ids=lambda each: each.id)

@@ -5,7 +5,7 @@ import pytest
 
 from planner.evidence import accuracy, measurements, summary, times
 from planner.evidence.accuracy import ALL, IN_SAMPLE, LEFT_OUT, NEVER, QUANTITIES, View
-from planner.evidence.scatter import MOST_BARS, bars, scatter, told
+from planner.evidence.scatter import MOST_BARS, bars, errors_in_words, scatter
 from planner.maintain import fit
 
 FRAME = accuracy.measurements()
@@ -135,7 +135,7 @@ def test_every_view_can_be_drawn_and_reopened(view):
     assert accuracy.decode(accuracy.encode(view)) == (view, ())
     rows = accuracy.selected(view)
     drawing = scatter(view, rows, "predicted")
-    low, high, unit = drawing.bounds
+    low, high, unit, _ = drawing.bounds
     points = drawing.frames["rows"]
     assert len(points) == len(rows) <= 2000
     assert points[["measured", "predicted"]].to_numpy().min() >= low
@@ -144,7 +144,7 @@ def test_every_view_can_be_drawn_and_reopened(view):
     groups = bars(view, rows)
     assert 1 <= len(groups.frames["rows"]) <= MOST_BARS
     assert groups.frames["table"]["measurements"].sum() <= len(rows)
-    assert told(rows, "predicted").count("median error") == rows["basis"].nunique()
+    assert errors_in_words(rows, "predicted").count("median error") == rows["basis"].nunique()
     assert len(accuracy.table(rows)) == len(rows)
 
 

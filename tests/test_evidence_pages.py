@@ -8,8 +8,8 @@ from playwright.sync_api import expect
 from streamlit.testing.v1 import AppTest
 
 from planner import decode
+from planner.charts.style import INK
 from planner.evidence import accuracy, scatter, summary
-from planner.evidence import charts as charts_accuracy
 from planner.logs import from_log
 from tests.browser import ROOT, idle
 from tests.test_evidence import BAD
@@ -188,7 +188,7 @@ def test_accuracy_is_filtered_and_its_address_reopens_it(browse):
     assert other.url == page.url
     other.set_viewport_size({"width": 390, "height": 844})
     other.emulate_media(color_scheme="dark")
-    ink = charts_accuracy.INK[True]
+    ink = INK[True]
     expect(other.locator(f'.st-key-chart-predicted path[stroke="{ink}"]').first).to_be_visible()
     assert other.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 

@@ -1,5 +1,6 @@
 """The equations against the lesson's numbers, and the properties they must have."""
 
+import inspect
 import math
 
 import numpy as np
@@ -103,6 +104,46 @@ def test_one_cached_step_does_the_work_of_attention_and_projections():
     attention = f.attention_flops(1, 1, width, width, step)
     projections = f.projection_flops(4 * width**2, 1)
     assert attention + projections == 2 * f.step_multiply_adds_cached(step, width)
+
+
+# --- numbers at the end of what is allowed --------------------------------------------------------
+
+LARGEST = {
+    "layers": 2000, "query_heads": 4096, "kv_heads": 4096, "key_dim": 65_536, "value_dim": 65_536,
+    "key_bytes": 4, "value_bytes": 4, "context_tokens": 2**20, "prompt_tokens": 2**20,
+    "tokens": 2**20, "window": 10**9, "fixed_bytes": 64 * 2000 * 10**10,
+    "bytes_per_token": 2000 * (4096 * 65_536 * 8 + 10**6), "request_bytes": 10**17,
+    "concurrency": 4096, "weight_bytes": 10**16, "cache_bytes": 10**18, "memory_bytes": 10**18,
+    "experts": 65_536, "experts_per_token": 65_536, "step": 10**5, "steps": 10**6, "width": 10**6,
+    "pairs": 2**39, "active_parameters": 10**15, "per_width": 64, "per_logit": 64, "rows": 2**20,
+    "vocabulary": 10**12, "devices": 64,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name",
+    """kv_bytes_per_token cached_tokens request_cache_bytes load_cache_bytes memory_needed_bytes
+    experts_covered activation_bytes step_multiply_adds_uncached step_multiply_adds_cached
+    total_multiply_adds_uncached total_multiply_adds_cached leading_multiply_adds_uncached
+    leading_multiply_adds_cached attended_pairs attention_flops projection_flops max_concurrency
+    all_reduce_bytes""".split(),  # noqa: SIM905
+)
+def test_whole_numbers_do_not_wrap_round_in_an_array(name):
+    names = [each for each in inspect.signature(getattr(f, name)).parameters if each in LARGEST]
+    arrays = {each: np.array([LARGEST[each]], np.int64) for each in names}
+    plain = {each: LARGEST[each] for each in names}
+    (found,) = getattr(f, name)(**arrays)
+    assert found == pytest.approx(float(getattr(f, name)(**plain)))
+    assert found > 0
+
+
+def test_whole_numbers_do_not_wrap_round_over_kinds_of_layers():
+    sizes, windows = [LARGEST["bytes_per_token"]] * 64, [10**9] * 64
+    whole = np.array(sizes, np.int64), np.array(windows, np.int64)
+    expected = 64.0 * sizes[0] * 2**20
+    assert f.layered_cache_bytes(0, *whole, np.int64(2**20)) == pytest.approx(expected)
+    assert f.max_context(1e40, 0, 1, 0, *whole) == math.inf
+    assert f.max_context(expected, 0, 1, 0, *whole) == pytest.approx(2**20)
 
 
 # --- inverses -------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ FILES = sorted((ROOT / "planner").rglob("*.py"))
 PLACES = {
     "streamlit": ("pages/",),
     "pyarrow": ("pages/",),
-    "altair": ("charts/charts.py", "compare/charts.py", "evidence/charts.py", "lesson/charts.py"),
+    "altair": ("charts/", "evidence/charts.py", "lesson/charts.py"),
     "pandas": ("charts/", "compare/", "evidence/", "lesson/", "pages/"),
     "starlette": ("web/",),
     "anyio": ("web/",),

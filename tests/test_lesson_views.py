@@ -5,9 +5,8 @@ import re
 
 import pytest
 
-from planner.charts import charts
+from planner.charts.picture import marked
 from planner.inputs.question import Mark
-from planner.lesson import charts as lesson_charts
 from planner.lesson import roofline, words
 from planner.lesson.states import PAGES, start
 from planner.lesson.view import count, scientific
@@ -39,16 +38,17 @@ def test_every_state_can_be_drawn(page, changes):
     shown = view(page, **changes)
     ids = [figure.id for figure in shown.figures]
     assert len(set(ids)) == len(ids)
+    assert len({each.id for each in shown.pictures}) == len(shown.pictures)
     for each in shown.pictures:
-        spec = charts.prepared(getattr(lesson_charts, each.chart), *each.drawing.bounds, False)
+        spec = each.specification(dark=False)
         used = set(re.findall(r'"data": {"name": "(\w+)"}', json.dumps(spec)))
-        assert used <= set(each.drawing.frames)
+        assert used <= set(each.frames)
         assert set(each.gives) | set(each.axes) <= set(ids)
-        table = each.drawing.table()
+        table = each.table()
         assert len(table) > 0
-        assert len(each.drawing.alt) < 900
-        assert each.drawing.alt.endswith(".")
-        assert not re.search(r"nan|\binf\b|e\+", each.drawing.alt)
+        assert len(each.alt) < 900
+        assert each.alt.endswith(".")
+        assert not re.search(r"nan|\binf\b|e\+", each.alt)
     for figure in shown.figures:
         assert not re.search(r"nan|inf|e\+", figure.text)
         assert set(figure.also) <= set(ids)
@@ -83,7 +83,7 @@ def test_done_right_the_two_figures_of_the_proof_hide_together():
 @pytest.mark.parametrize("prompt", [128, 131_072])
 @pytest.mark.parametrize("model", ["lesson-7b-mha", "lesson-7b-gqa"])
 def test_both_phases_stay_on_the_roof_s_axes(batch, prompt, model):
-    drawing = picture("phases", 0, batch=batch, prompt=prompt, model=model).drawing
+    drawing = picture("phases", 0, batch=batch, prompt=prompt, model=model)
     rows, ((low, high),) = drawing.frames["rows"], drawing.bounds
     assert rows["intensity"].between(roofline.LOWEST, roofline.HIGHEST).all()
     assert rows["attainable"].between(low, high).all()
@@ -114,23 +114,23 @@ def test_axes_hold_still_while_a_slider_moves_within_them():
         before, after = view(page, **one), view(page, **other)
         for a, b in zip(before.pictures, after.pictures, strict=True):
             if page != "why":  # its sums grow with the cube of the steps
-                assert a.drawing.bounds == b.drawing.bounds, (page, a.title)
+                assert a.bounds == b.bounds, (page, a.title)
             else:
-                assert a.drawing.bounds[1] == b.drawing.bounds[1]
+                assert a.bounds[1] == b.bounds[1]
 
 
 def test_a_guess_is_drawn_over_a_chart_and_leaves_the_chart_as_it_was():
     each = picture("why", 1)
-    spec = charts.prepared(lesson_charts.work, *each.drawing.bounds, False)
+    spec = each.specification(dark=False)
     before = json.dumps(spec)
     marks = [{"at": 300, "label": "your guess: 300"}]
-    drawn = lesson_charts.guessed(spec, marks, "y", False)
+    drawn = marked(spec, marks, "y", False)
     assert len(drawn["layer"]) == len(spec["layer"]) + 3
     assert drawn["layer"][-1]["encoding"]["y"]["field"] == "at"
     assert json.dumps(spec) == before
     # A chart that is one mark becomes a layer of its own.
-    bars = charts.prepared(lesson_charts.timeline, 4, False)
-    drawn = lesson_charts.guessed(bars, marks, "x", False)
+    bars = picture("phases", 1).specification(dark=False)
+    drawn = marked(bars, marks, "x", False)
     assert drawn["layer"][0]["mark"] == bars["mark"]
     assert "mark" not in drawn
     assert Mark(300, "your guess: 300").label == marks[0]["label"]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from planner import Scenario, __version__, evaluate, plan
-from planner.__main__ import main
+from planner.__main__ import main, run
 from planner.inputs import presets
 from planner.inputs.strict import read_json, read_link
 from planner.reports import comparison_report
@@ -154,6 +154,20 @@ def test_a_full_disk_does_not_end_like_a_plan_that_does_not_fit():
         done = subprocess.run(program, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 2
     assert "standard output" in done.stderr
+
+
+def test_no_error_ends_like_a_plan_that_does_not_fit(capsys, monkeypatch):
+    assert run(["memory=1"]) == 1
+    capsys.readouterr()
+
+    def broken(scenario):
+        raise ZeroDivisionError("two\nlines")
+
+    monkeypatch.setattr("planner.__main__.evaluate", broken)
+    assert run(["memory=1"]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err == "This could not be worked out: ZeroDivisionError: two lines\n"
 
 
 @pytest.mark.parametrize("query", [query for query, _, _ in BAD_COMPARISONS if query[0] in "ab"])

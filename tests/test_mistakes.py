@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from planner import Scenario, describe, evaluate, plan
 from planner.compare import mistakes
 from planner.inputs import presets
+from planner.models.notation import model_to_text
+from tests.test_model import models
 from tests.test_plan import scenarios
 
 # Mistake, scenario, factor on its figure, tolerance. MLA, windows, grouped and hybrid layers are
@@ -108,6 +110,18 @@ def test_every_mistake_can_be_tried_on_every_scenario(scenario, name):
     assert wrong.step_s.value > 0
     assert wrong.plan.memory_needed_bytes > 0
     mistakes.effect(scenario, name)
+
+
+@given(models(), st.sampled_from(list(mistakes.KNOWN)))
+def test_every_mistake_can_be_tried_on_any_model(model, name):
+    scenario = Scenario(model_to_text(model), engine="vllm")
+    assert mistakes.evaluated(scenario, name).step_s.value > 0
+    mistakes.effect(scenario, name)
+
+
+def test_experts_of_few_parameters_can_be_miscounted_too():
+    found = mistakes.effect(Scenario("m1~2q8k1d64~p2000.x1.n16.k1~x"), "active-only")
+    assert found is None  # nothing to see: one parameter is the least that can be left
 
 
 def test_experts_dealt_out_over_many_devices_can_be_miscounted_too():

@@ -125,6 +125,12 @@ def test_a_step_reads_the_experts_that_its_batch_covers():
 # --- the plan of any model ----------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("group", ["4q8k1d8", "4q8k1v8", "4q8s8", "4q8x8", "4q8k1d8r4w2"])
+def test_a_model_that_stores_anything_at_all_plans(group):
+    found = plan(Scenario(model=f"m1~{group}_4q8~p1000~x"))
+    assert found.cache_bytes > 0
+
+
 def test_lesson_models_are_as_they_were():
     models = presets.models()
     assert list(models)[:2] == ["lesson-7b-gqa", "lesson-7b-mha"]
@@ -196,6 +202,10 @@ groups = st.builds(
 names = st.text(min_size=1, max_size=80).filter(str.isprintable)
 
 
+def store_something(drawn):
+    return any(group.stores() or group.fixed_bytes for group in drawn)
+
+
 @st.composite
 def models(draw):
     parts = {
@@ -208,7 +218,7 @@ def models(draw):
     return Model(
         id="drawn",
         name=draw(names),
-        groups=tuple(draw(st.lists(groups, min_size=1, max_size=8))),
+        groups=tuple(draw(st.lists(groups, min_size=1, max_size=8).filter(store_something))),
         parameters=draw(st.integers(1, 10**12)) + sum(parts.values()) + routed,
         expert_parameters=routed,
         experts=experts,
@@ -256,6 +266,8 @@ def test_no_text_crashes_the_notation(text):
         ("m1~32q32k8d128~p5.e6~x", "more parameters than the whole"),
         ("m1~32q32k8d128z1~p5~x", "z1"),
         ("m1~32q32q8~p5~x", "q8"),
+        ("m1~4q8~p1000~x", "no layer stores anything"),
+        ("m1~4q8k8_4q8d8~p1000~x", "no layer stores anything"),
         ("m1~0q1~p5~x", "layers"),
         ("m1~9999q1~p5~x", "layers"),
         ("m1~32q32k8d128~p5.p6~x", "twice"),

@@ -68,9 +68,10 @@ def test_an_example_shows_its_plan(example):
     assert not page.exception
     assert (page.title[0].value, page.markdown[0].value) == answer.verdict(evaluation)
     result = evaluation.plan
-    point = frames(page, "Time per token")["point"]
-    assert point.label[0] == describe.duration(result.decode_step_s)
-    assert point.context[0] == result.context_tokens
+    latency = frames(page, "Time per token")
+    (label,) = latency["words"].query("fontWeight == 'bold'").label
+    assert label == describe.duration(result.decode_step_s)
+    assert latency["points"].context.tolist() == [result.context_tokens]
     parts = frames(page, "Memory at this load")["rows"]
     assert any(describe.data(result.memory_needed_bytes) in each for each in parts.sentence)
 

@@ -20,6 +20,7 @@ from planner.hardware.parallel import (
     max_context,
     refusals,
     requests_per_group,
+    stage_kinds,
     stage_layers,
     stages,
     state_share,
@@ -110,14 +111,14 @@ def test_embedding_sits_on_the_first_stage_and_head_on_the_last():
     assert middle.weights_bytes == pytest.approx(136.9e9 * 27 / 80 / 2)
     assert last.weights_bytes == pytest.approx((136.9e9 * 26 / 80 + 2.1e9) / 2)
     # The embedding is looked up, not read.
-    assert first.weights_read_bytes == middle.weights_read_bytes
+    assert first.read_bytes() == middle.read_bytes()
 
 
 def test_a_tied_matrix_is_held_at_both_ends_of_a_pipeline_and_once_without_one():
     tied = weigh(body=8e9, head=1e9)
     first, last = stages(Layout(pipeline=2), LLAMA_70B.groups, tied)
     assert first.weights_bytes == last.weights_bytes == 5e9
-    assert first.weights_read_bytes == 4e9
+    assert first.read_bytes() == 4e9
     (only,) = stages(ONE_DEVICE, LLAMA_70B.groups, tied)
     assert only.weights_bytes == 9e9
 
@@ -131,8 +132,9 @@ def test_experts_are_shared_out_by_the_whole_stage_and_attention_is_not():
 
 def test_a_step_reads_only_the_experts_that_are_hit():
     weights = weigh(body=40e9, experts=960e9)
-    (stage,) = stages(Layout(tensor=8), KIMI_K2.groups, weights, experts_read=8 / 384)
-    assert stage.weights_read_bytes == 40e9 / 8 + 960e9 / 8 * 8 / 384
+    (stage,) = stages(Layout(tensor=8), KIMI_K2.groups, weights)
+    assert stage.read_bytes(8 / 384) == 40e9 / 8 + 960e9 / 8 * 8 / 384
+    assert stage.read_bytes() == stage.weights_bytes
 
 
 # --- time ---------------------------------------------------------------------------------------
@@ -269,6 +271,25 @@ def test_stages_hold_every_layer_once_and_the_largest_is_the_ceiling(layers, pip
     assert sum(dealt) == layers
     assert max(dealt) == -(-layers // pipeline)
     assert max(dealt) - min(dealt) <= 1
+
+
+@given(st.lists(st.integers(1, 120), min_size=1, max_size=5), st.integers(1, 64))
+def test_stages_hold_every_layer_of_every_kind_once(kinds, pipeline):
+    dealt = stage_kinds(kinds, pipeline)
+    assert tuple(map(sum, dealt)) == stage_layers(sum(kinds), pipeline)
+    assert list(map(sum, zip(*dealt, strict=True))) == kinds
+
+
+@given(st.integers(1, 120), st.integers(1, 64))
+def test_two_kinds_as_many_of_each_come_by_turns(layers, pipeline):
+    dealt = stage_kinds([layers, layers], pipeline)
+    assert all(abs(first - second) <= 1 for first, second in dealt)
+
+
+def test_a_stage_of_gemma_has_whole_layers_of_both_kinds():
+    assert stage_kinds([23, 23], 8) == ((3, 2), *[(3, 3)] * 6, (2, 3))
+    # Of five windows and a full layer, the full one stands in the middle.
+    assert stage_kinds([5, 1], 6) == ((1, 0), (1, 0), (1, 0), (0, 1), (1, 0), (1, 0))
 
 
 @given(st.integers(0, 10_000), st.integers(1, 64))

@@ -8,7 +8,9 @@ import zipfile
 
 import pytest
 
-from planner import Scenario, __version__, encode
+from planner import Scenario, __version__, encode, evaluate
+from planner.charts import bars
+from planner.compare import overlays
 from planner.compare.comparison import Comparison, Variant
 from planner.compare.differences import shown
 from planner.reports import comparison_html, images, plan_html, renderer
@@ -25,11 +27,11 @@ def text_of(svg):
 @pytest.mark.parametrize("engine", ["ideal", "vllm"])
 def test_every_chart_has_title_inputs_link_and_version(engine):
     scenario = Scenario(engine=engine)
-    _, drawings, origin = plan_html.pictured(scenario, APP)
-    for title, (chart, drawing) in drawings.items():
-        svg = images.svg(images.framed(title, chart, drawing, origin))
+    _, pictures, origin = plan_html.pictured(scenario, APP)
+    for picture in pictures:
+        svg = images.svg(images.framed(picture, origin))
         drawn = text_of(svg)
-        assert title in drawn
+        assert picture.title in drawn
         assert "Lesson 7B, GQA · 16 requests × 8,192 tokens" in drawn
         assert f"{APP}?{encode(scenario)}"[:80].replace("&", "&amp;") in drawn
         assert __version__ in drawn
@@ -38,10 +40,9 @@ def test_every_chart_has_title_inputs_link_and_version(engine):
 
 
 def test_a_link_too_long_to_be_read_is_in_the_file_all_the_same():
-    _, drawings, _ = plan_html.pictured(Scenario(), APP)
+    _, pictures, _ = plan_html.pictured(Scenario(), APP)
     origin = images.Origin("inputs", APP + "?" + "x" * 2000)
-    title, drawn = next(iter(drawings.items()))
-    spec = images.framed(title, *drawn, origin)
+    spec = images.framed(pictures[0], origin)
     svg = images.svg(spec, origin.signed)
     assert "xxx" not in text_of(svg)
     assert __version__ in text_of(svg)
@@ -54,19 +55,19 @@ def test_a_link_too_long_to_be_read_is_in_the_file_all_the_same():
 @pytest.mark.parametrize("subject", [Scenario(), Scenario(engine="sglang"), FOUR])
 def test_a_card_shows_the_verdict_and_two_charts(subject):
     page = plan_html if isinstance(subject, Scenario) else comparison_html
-    title, drawings, origin = page.pictured(subject, APP)
-    svg = images.svg(images.card(title, drawings, origin))
+    title, pictures, origin = page.pictured(subject, APP)
+    svg = images.svg(images.card(title, pictures, origin))
     drawn = text_of(svg)
     assert title in drawn
-    assert all(name in drawn for name in list(drawings)[:2])
+    assert all(picture.title in drawn for picture in pictures[:2])
     assert "Memory (GB)" in drawn
     assert "Time per token (ms)" in drawn
 
 
 def test_all_charts_in_one_file():
     scenario = Scenario(model=named(NAMES[-1]), engine="vllm")
-    _, drawings, origin = plan_html.pictured(scenario, APP)
-    with zipfile.ZipFile(io.BytesIO(images.archive(drawings, origin))) as archive:
+    _, pictures, origin = plan_html.pictured(scenario, APP)
+    with zipfile.ZipFile(io.BytesIO(images.archive(pictures, origin))) as archive:
         names = archive.namelist()
         said = archive.read("link.txt").decode()
         assert f"{APP}?{encode(scenario)}" in said
@@ -75,36 +76,36 @@ def test_all_charts_in_one_file():
         assert svg.startswith("<svg")
         assert "<script" not in svg
         assert archive.read("engine_step.png").startswith(b"\x89PNG")
-    assert len(names) == 1 + 2 * len(drawings) == 11
+    assert len(names) == 1 + 2 * len(pictures) == 11
 
 
 def test_a_long_name_is_cut_between_signs_and_never_that_it_is_wrong():
     for name in ("W" * 30, "🔥" * 30):
         evil = Variant(Scenario(), name, "no-gqa")
-        for drawing in comparison_html.drawings(shown(Comparison((evil,)))).values():
-            drawn = text_of(images.svg(images.specification(*drawing)))
+        for picture in overlays.pictures(shown(Comparison((evil,)))):
+            drawn = text_of(images.svg(images.specification(picture)))
             assert "A" in drawn
             assert "(wrong)" in drawn
 
 
 def test_words_lie_on_their_halo():
-    for drawing in comparison_html.drawings(shown(FOUR)).values():
-        svg = images.svg(images.specification(*drawing))
+    for picture in overlays.pictures(shown(FOUR)):
+        svg = images.svg(images.specification(picture))
         sizes = re.findall(r'<text [^>]*font-size="(\d+)px"[^>]*>D \(wrong\)<', svg)
         assert len(set(sizes)) <= 1
 
 
 def test_names_of_many_devices_do_not_lie_on_each_other():
     own = Scenario("deepseek-v3", device="h100-sxm", tp=8, dp=8, ep=64)
-    chart = plan_html.pictured(own, APP)[1]["Memory on each device"]
-    svg = images.svg(images.specification(*chart))
+    picture = bars.devices(evaluate(own))
+    svg = images.svg(images.specification(picture))
     seen = [each for each in re.findall(r"<text[^>]*>device", svg) if 'opacity="0"' not in each]
     assert 8 <= len(seen) <= 24
 
 
 def test_other_work_goes_on_while_a_picture_is_drawn():
-    title, drawings, origin = plan_html.pictured(Scenario(), APP)
-    spec, beats = images.card(title, drawings, origin), []
+    title, pictures, origin = plan_html.pictured(Scenario(), APP)
+    spec, beats = images.card(title, pictures, origin), []
     images.png(spec)
     done = threading.Event()
 
@@ -124,8 +125,8 @@ def test_other_work_goes_on_while_a_picture_is_drawn():
 
 
 def test_what_cannot_be_drawn_or_ends_spoils_no_other_picture():
-    _, drawings, _ = plan_html.pictured(Scenario(), APP)
-    spec = images.specification(*next(iter(drawings.values())))
+    _, pictures, _ = plan_html.pictured(Scenario(), APP)
+    spec = images.specification(pictures[0])
     with pytest.raises(ValueError, match="conversion failed"):
         images.svg({"mark": 3})
     assert images.svg(spec).startswith("<svg")

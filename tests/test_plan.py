@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import Plan, Scenario, describe, plan
+from planner import Plan, Scenario, decode, describe, plan
 from planner.hardware.parallel import ONE_DEVICE, layouts
 from planner.inputs import presets
 from planner.inputs.scenario import NUMBERS
 from planner.reports import arithmetic
+from tests.test_model import models
 
 # The lesson: model, requests, context -> cache in GB, time per token in ms, and digits shown.
 LESSON = [
@@ -108,6 +109,43 @@ def test_more_load_needs_more_of_everything(scenario, name):
     assert grown.prefill_flops >= less.prefill_flops
 
 
+# --- operations -----------------------------------------------------------------------------------
+
+
+def test_a_decode_step_computes_for_every_request():
+    # Llama 3.1 8B: 32 layers of 32 heads of 128, 16 requests of 8,192 tokens.
+    result = plan(Scenario(model="llama-3.1-8b", concurrency=16, context=8192))
+    projections = 2 * 16 * (8_030_261_248 - 525_336_576)
+    attention = 16 * 32 * 32 * 4 * 128 * 8192
+    assert result.decode_flops == projections + attention
+
+
+def test_a_window_ends_what_a_decode_step_attends_to():
+    flops = plan(Scenario(model="m1~3q4k2d8w100_2q4k2d8~p1000~x"), context=np.array([50, 900]))
+    pairs = np.array([5 * 50, 3 * 100 + 2 * 900])
+    assert flops.decode_flops.tolist() == (16 * (2 * 1000 + 4 * 4 * 8 * pairs)).tolist()
+
+
+@pytest.mark.parametrize("model", presets.models())
+def test_attention_on_a_prompt_is_that_of_its_tokens_decoded_one_by_one(model):
+    scenario = Scenario(model=model, concurrency=1)
+    steps = plan(scenario, context=np.arange(1, 6001))
+    alone = steps.decode_flops - 2 * scenario.the_model.active_parameters
+    assert plan(scenario, context=6000).attention_flops == pytest.approx(alone.sum())
+
+
+@pytest.mark.parametrize(
+    ("parameters", "seconds"), [(10_000_000_000_000, 69_905), (4_500_000_000_000, 31_457)]
+)
+def test_the_work_of_the_largest_prompts_does_not_wrap_round(parameters, seconds):
+    link = f"model=m1~80q64k8d128~p{parameters}~x&context=1048576&memory=100000"
+    result = plan(decode(link)[0])
+    assert result.ttft_s > seconds  # of the projections alone, at 300 TFLOP/s
+    together = plan(result.scenario, context=np.array([2**20]), concurrency=np.array([4096]))
+    assert together.prefill_flops == result.prefill_flops > 2 * parameters * 2**20
+    assert together.decode_flops > 2.0 * parameters * 4096
+
+
 def calculator(text):
     """Evaluate a printed equation as a person would type it: digits, signs, brackets, units."""
     text = text.replace("billion", "* 1e9").replace("⌊", "floor(").replace("⌋", ")")
@@ -145,6 +183,34 @@ def test_printed_arithmetic_gives_the_printed_result(scenario):
         assert typed == pytest.approx(printed(each.result), rel=5.001e-3), each
         titles.add(each.title)
     assert {"Cache", "Time per output token (TPOT)", "Time to first token (TTFT)"} <= titles
+
+
+@given(models())
+def test_the_arithmetic_of_any_model_gives_its_numbers(model):
+    result = plan(Scenario(), model=model)
+    for each in arithmetic.arithmetic(result):
+        assert calculator(each.numbers) == pytest.approx(each.value, rel=1e-6), each
+
+
+@pytest.mark.parametrize(
+    ("groups", "lines"),
+    [
+        # Heads without a width keep nothing; an indexer alone keeps its key, in its window.
+        ("2q8k1w16_2q8k1d64", ["2 × 2 layers × 1 heads × 64 × 2 bytes"]),
+        (
+            "2q8w16x4_2q8k1d64",
+            ["2 × 2 layers × 1 heads × 64 × 2 bytes", "2 layers × 4 bytes"],
+        ),
+        (
+            "2q8x4r2w16_2q8k1d64",
+            ["(2 layers × 4 bytes) / 2 + 2 × 2 layers × 1 heads × 64 × 2 bytes"],
+        ),
+    ],
+)
+def test_layers_that_store_next_to_nothing_have_their_arithmetic(groups, lines):
+    result = plan(Scenario(model=f"m1~{groups}~p1000000~x"))
+    found = [each for each in arithmetic.arithmetic(result) if "Cache per token" in each.title]
+    assert [each.numbers for each in found] == lines
 
 
 def test_arithmetic_reads_as_the_lesson_does():

@@ -123,6 +123,20 @@ def test_the_head_of_a_page_carries_it(client):
     assert int(answered.headers["content-length"]) == len(answered.content)
 
 
+def test_a_page_opens_whatever_becomes_of_its_preview(client, monkeypatch, caplog):
+    def broken(scenario):
+        raise ZeroDivisionError("of this link")
+
+    monkeypatch.setattr(preview, "evaluate", broken)
+    answered = client.get("/below/?context=4096")
+    head = Head(answered.text)
+    assert (answered.status_code, head.title) == (200, preview.NAME)
+    assert head.said["og:description"] == preview.WHAT_IT_IS
+    assert "og:image" not in head.said
+    assert answered.text.endswith("<body>page</body></html>")
+    assert "of this link" in caplog.text
+
+
 def test_what_is_no_page_passes_as_it_is(client):
     assert client.get("/below/picture").content == b"<title>"
     assert client.get("/below/log").text == "<title>a</title>"

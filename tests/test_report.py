@@ -114,6 +114,13 @@ def test_markdown_carries_link_version_verdict_and_arithmetic():
     assert "2 × 32 layers × 8 heads × 128 × 2 bytes" in written
 
 
+@pytest.mark.parametrize("groups", ["2q8k1w16_2q8k1d64", "2q8w16x4_2q8k1d64"])
+def test_a_model_whose_layers_store_next_to_nothing_has_its_report(groups):
+    own = served(model=f"m1~{groups}~p1000000~x")
+    written = document.markdown(plan_report.document(own))
+    assert f"{own.plan.cache_bytes_per_token:,.0f} bytes" in written
+
+
 def test_every_number_is_there_with_its_source():
     own = served(engine="sglang", device="h100-sxm")
     found = plan_report.with_sources(own)

@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from planner import Scenario, __version__, encode, evaluate
+from planner.charts import of_plan
 from planner.reports import images, plan_html
 from tests.browser import ROOT
 from tests.test_report import NAMES, named, served
@@ -35,7 +36,7 @@ def test_a_page_loads_nothing_and_holds_its_charts_link_and_version(engine):
     own = served(engine=engine)
     page = plan_html.as_html(own, "http://localhost:8501/")
     seen = Seen(page)
-    assert seen.tags.count("img") == PICTURES[engine] == len(plan_html.drawings(own))
+    assert seen.tags.count("img") == PICTURES[engine] == len(list(of_plan.pictures(own)))
     assert all(each.startswith("data:image/svg+xml;base64,") for each in seen.loads)
     assert not {"script", "link", "iframe", "object"} & set(seen.tags)
     assert f"http://localhost:8501/?{encode(own.plan.scenario)}" in seen.text
@@ -52,8 +53,8 @@ def test_a_name_from_outside_is_text_on_the_page_and_in_its_charts(name):
     assert name in Seen(page).text
     assert "href" not in page
     assert "<script" not in page
-    for chart, drawing in plan_html.drawings(own).values():
-        assert "<script" not in images.svg(images.specification(chart, drawing))
+    for picture in of_plan.pictures(own):
+        assert "<script" not in images.svg(images.specification(picture))
 
 
 def test_the_readmes_python_runs(capsys):
@@ -66,7 +67,7 @@ def test_the_readmes_python_runs(capsys):
 
 def test_several_devices_and_experts_have_their_charts():
     scenario = Scenario(model="deepseek-v3", tp=8, device="h200-sxm")
-    titles = plan_html.drawings(evaluate(scenario))
+    titles = [picture.title for picture in of_plan.pictures(evaluate(scenario))]
     assert {"Memory on each device", "Experts read in a step"} <= set(titles)
 
 

@@ -61,6 +61,7 @@ BAD_LINKS = [
     ("peak=NaN", "peak", 300),
     ("model=gpt-99", "model", "lesson-7b-gqa"),
     ("model=", "model", "lesson-7b-gqa"),
+    ("model=m1~4q8~p1000~x", "model", "lesson-7b-gqa"),  # stores nothing
     ("model=" + "x" * 10_000, "model", "lesson-7b-gqa"),
     ("model=../../etc/passwd", "model", "lesson-7b-gqa"),
     ("device=abacus", "device", "lesson"),

@@ -9,12 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import Scenario, answer, decode, evaluate, figures, plan
-from planner.charts import bars, curves
-from planner.engines.timing import timings
+from planner.charts import of_plan, tables
+from planner.engines.timing import timings, vector_rates
 from planner.hardware.parallel import layouts
 from planner.inputs import overrides, presets
+from planner.inputs.scenario import NUMBERS
+from planner.models.model import LayerGroup, Model
+from planner.models.notation import model_to_text
 from planner.reports import arithmetic, plan_report
-from planner.serving import most_requests, parts
+from planner.serving import cache_layers, most_requests, parts, reserve
 from tests.test_plan import calculator, printed, scenarios
 
 
@@ -28,7 +31,7 @@ def test_the_ideal_engine_is_the_plan(scenario):
     assert served.ttft_s.value == pytest.approx(own.ttft_s)
     assert (served.fits, served.max_concurrency) == (own.fits, own.max_concurrency)
     assert served.max_context_tokens == own.max_context_tokens
-    if own.scenario.pp == 1 and np.isfinite(own.max_concurrency):
+    if np.isfinite(own.max_concurrency):
         held = most_requests(served.reserve, own.scenario)
         assert abs(held - own.max_concurrency) <= own.scenario.dp
 
@@ -55,6 +58,101 @@ def test_arrays_are_loops(scenario, name):
         assert np.broadcast_to(together.step_s.value, 3)[at] == pytest.approx(alone.step_s.value)
         assert np.broadcast_to(together.ttft_s.value, 3)[at] == pytest.approx(alone.ttft_s.value)
         assert np.broadcast_to(together.max_concurrency, 3)[at] == alone.max_concurrency
+        for amount in ("weights_bytes", "pool_bytes", "blocks", "tokens", "printed_tokens"):
+            held = np.broadcast_to(getattr(together.reserve, amount), 3)[at]
+            assert held == pytest.approx(getattr(alone.reserve, amount)), amount
+
+
+@given(scenarios(), st.sampled_from(list(NUMBERS)), st.sampled_from([0.3, 2]))
+def test_a_number_given_apart_is_the_scenario_s_own(scenario, name, times):
+    value = NUMBERS[name].nearest(times * getattr(scenario, name))
+    apart = evaluate(scenario, **{name: value})
+    own = evaluate(replace(scenario, **{name: value}))
+    assert apart.step == own.step
+    assert apart.mixed_s == own.mixed_s
+    assert (apart.ttft_s, apart.reserve) == (own.ttft_s, own.reserve)
+    assert (apart.fits, apart.plan.fits) == (own.fits, own.plan.fits)
+
+
+def test_a_peak_given_apart_counts_where_no_source_has_the_ordinary_units():
+    scenario = Scenario("llama-3.1-8b", engine="llama.cpp-cuda", peak=300)
+    assert scenario.device not in vector_rates()
+    apart = evaluate(scenario, peak=600).step
+    assert apart == evaluate(replace(scenario, peak=600)).step
+    assert apart.weights_s < evaluate(scenario).step.weights_s
+
+
+# --- what a pool holds ----------------------------------------------------------------------------
+
+
+def held_by_the_pool(own):
+    """Whole requests that the pool of a plan's engine holds, of the ideal one too."""
+    return most_requests(reserve(own, own.scenario.the_engine), own.scenario)
+
+
+@given(scenarios())
+def test_no_engine_holds_more_than_an_ideal_device(scenario):
+    own = plan(scenario, context=np.array([128, 5000, 70_001, 2**20]))
+    assert np.all(held_by_the_pool(own) <= own.max_concurrency)
+
+
+@pytest.mark.parametrize("engine", ["vllm-0.26", "sglang", "llama.cpp-cuda"])
+@pytest.mark.parametrize("pp", [2, 3, 8])
+def test_no_model_in_a_pipeline_holds_more_than_on_ideal_devices(engine, pp):
+    contexts = np.array([128, 4096, 32_768, 2**17])
+    for model in presets.models():
+        own = plan(Scenario(model, device="h100-sxm", pp=pp, engine=engine), context=contexts)
+        assert np.all(held_by_the_pool(own) <= own.max_concurrency), model
+
+
+@pytest.mark.parametrize(
+    ("query", "ideal", "most"),
+    [
+        ("model=qwen2.5-7b&device=h100-sxm&pp=8&context=32768&engine=vllm", 309, 272),
+        ("model=qwen3-4b&device=h100-sxm&pp=8&context=4096&engine=vllm-0.26", 1000, 891),
+    ],
+)
+def test_the_fullest_stage_of_a_pipeline_binds_the_engine_too(query, ideal, most):
+    # 28 layers on 8 stages are 3 and 4 each: the last holds the head, those before it most cache.
+    served = evaluate(decode(query)[0])
+    assert (served.plan.max_concurrency, served.max_concurrency) == (ideal, most)
+    held = served.reserve
+    assert held.blocks == held.pool_bytes // held.block_bytes
+    assert held.concurrency == held.blocks / held.blocks_per_request
+    alone = [
+        held_by_the_pool(replace(served.plan, stages=(stage,))) for stage in served.plan.stages
+    ]
+    assert served.max_concurrency == min(alone) < max(alone)
+
+
+@pytest.mark.parametrize("pp", [1, 2, 3, 8])
+def test_the_stages_of_an_engine_store_what_the_model_stores(pp):
+    for model in presets.models().values():
+        scenario = Scenario(model.id, pp=pp, cache_v="fp8")
+        stages = plan(scenario).stages
+        stored = [layers for stage in stages for layers in cache_layers(scenario, stage)]
+        for context in (128, 100_000):
+            bytes_ = sum(
+                each.layers * (each.state_bytes + each.token_bytes * min(context, each.window))
+                for each in stored
+            )
+            assert bytes_ == pytest.approx(plan(scenario, context=context).cache_bytes_per_request)
+
+
+def test_a_stage_that_stores_nothing_binds_by_its_weights_alone():
+    reads = LayerGroup(3, 8, 0, 64, 64)  # the cache of another layer
+    stores = LayerGroup(1, 8, 8, 64, 64)
+    model = Model("", "x", (reads, stores), 4 * 10**9, 10**9)
+    scenario = Scenario(model_to_text(model), pp=4, engine="vllm", memory=80)
+    own = plan(scenario, memory=np.array([1, 80]))
+    assert [len(cache_layers(scenario, stage)) for stage in own.stages] == [0, 0, 1, 0]
+    most = held_by_the_pool(own)
+    assert most[0] == own.max_concurrency[0] == 0
+    (storing,) = own.stages[2:3]
+    assert most[1] == held_by_the_pool(replace(own, stages=(storing,)))[1] > 0
+    # Where only the first stage, with the embedding, has too little room for its weights.
+    tight = plan(scenario, memory=(own.stages[0].weights_bytes / 1e9) * 0.99)
+    assert (tight.max_concurrency, held_by_the_pool(tight)) == (0, 0)
 
 
 def test_every_engine_has_its_memory_and_its_time():
@@ -71,7 +169,7 @@ def test_a_figure_that_is_set_counts_and_is_marked():
     assert changed.reserve.pool_bytes == pytest.approx(plain.reserve.pool_bytes - 0.42 * total)
     more = 32 * (500 - plain.timing.layer_us) * 1e-6
     assert changed.step.total_s - plain.step.total_s == pytest.approx(more)
-    table = bars.engine_table(changed).set_index("figure")
+    table = tables.engine(changed).set_index("figure")
     assert table.kind["fraction"] == table.kind["layer_us"] == "given"
 
 
@@ -151,15 +249,9 @@ def test_the_verdict_and_figures_of_any_engine_are_words(scenario):
     assert verdict.endswith(".")
     assert detail.endswith(".")
     assert len(figures.headlines(served)) == 6
-    if not served.ideal:
-        for drawing in (
-            curves.engine_latency(served),
-            bars.engine_memory(served),
-            bars.engine_step(served),
-            bars.engine_first(served),
-        ):
-            assert drawing.alt
-            assert len(drawing.table())
+    for picture in of_plan.pictures(served):
+        assert picture.alt
+        assert len(picture.table())
 
 
 def test_an_engine_s_link_says_what_it_means():

@@ -162,11 +162,11 @@ def without_clips(svg):
 
 def test_charts_are_pictures_over_http(client):
     query = encode(SOME[2])
-    _, drawings, origin = plan_html.pictured(SOME[2], "http://testserver/")
-    for title, (chart, drawing) in drawings.items():
-        answered = client.get(f"/api/plan/{chart.__name__}.svg?{query}")
+    _, pictures, origin = plan_html.pictured(SOME[2], "http://testserver/")
+    for picture in pictures:
+        answered = client.get(f"/api/plan/{picture.id}.svg?{query}")
         assert answered.headers["content-type"] == "image/svg+xml"
-        spec = images.framed(title, chart, drawing, origin)
+        spec = images.framed(picture, origin)
         assert without_clips(answered.text) == without_clips(images.svg(spec, origin.signed))
     assert client.get(f"/api/plan/card.png?{query}").content.startswith(b"\x89PNG")
     assert client.get("/api/compare/overlaid_memory.png?a=").content.startswith(b"\x89PNG")

@@ -1,1 +1,1 @@
-"""Plans as drawings, and drawings as Altair charts."""
+"""Pictures: what is drawn of plans, as named data, and their charts in Altair."""

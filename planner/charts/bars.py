@@ -1,240 +1,220 @@
-"""What fills a bar: memory and time by their parts, as tidy frames; and the model's layers."""
+"""What fills a bar: memory and time by their parts, a bar a plan or a bar a device."""
 
-from dataclasses import replace
+from collections.abc import Mapping
+from typing import NamedTuple
 
+import altair as alt
 import numpy as np
-import pandas as pd
 
 from planner import describe
-from planner.charts.curves import (
-    MEMORY_UNITS,
-    TIME_UNITS,
-    Drawing,
-    axis,
-    by_column,
-    own_of,
-    step_sentence,
-)
+from planner.charts import marks
+from planner.charts.axes import MEMORY_UNITS, TIME_UNITS, axis
+from planner.charts.labelled import Labelled
+from planner.charts.picture import Picture, by_column
+from planner.charts.style import HEIGHT, INK, OUTLINE
 from planner.hardware import parallel
-from planner.inputs import presets
-from planner.inputs.overrides import TIME, read
-from planner.plan import Plan
 from planner.serving import Evaluation, parts
-from planner.units import GIB
+
+FEW = 8  # bars up to which each has an outline and, where there is a limit, its words
+ROOM = 1.2  # of an axis, for the words beside the longest bar
 
 
-def memory(pair: dict[str, Plan]) -> Drawing:
-    """One bar a variant: weights, cache, what is beyond the memory, what stays free."""
-    parts, sentences = [], []
-    for label, each in pair.items():
-        usable, needed = each.memory_usable_bytes, each.memory_needed_bytes
-        sentence = (
-            f"{label}: {describe.data(each.device_weights_bytes)} weights + "
-            f"{describe.data(each.device_cache_bytes)} cache = "
-            f"{describe.data(needed)} of {describe.data(usable)} "
-            f"({describe.gib(needed)} of {describe.gib(usable)})"
-        )
-        sentences.append(sentence)
-        pieces = ("weights", each.device_weights_bytes), ("cache", each.device_cache_bytes)
-        parts += [(label, *piece, sentence) for piece in cut(pieces, usable)]
-    text = "Memory at this load. " + ". ".join(sentences) + "."
-    return _bars(parts, MEMORY_UNITS, text, mark=own_of(pair).memory_usable_bytes)
+class Bar(NamedTuple):
+    """One bar: its label, its parts end to end in SI units, and itself in words.
 
-
-def cut(pieces, limit):
-    """Pieces of a part and its size laid end to end, cut at a limit: part, start and end of each.
-
-    What lies beyond the limit does not fit; what is left up to it is free.
+    limit: where its memory ends; None where there is no such thing. name: what stands beside it,
+    where there is room for less than its label.
     """
-    rows, start = [], 0.0
-    for part, size in pieces:
-        end = start + size
-        if min(end, limit) > start:
-            rows.append((part, start, min(end, limit)))
-        if end > max(start, limit):
-            rows.append(("does not fit", max(start, limit), end))
-        start = end
-    return rows + ([("free", start, limit)] if start < limit else [])
+
+    label: str
+    parts: Mapping[str, float]
+    sentence: str
+    limit: float | None = None
+    name: str = ""
+
+    @property
+    def beside(self) -> str:
+        return self.name or self.label
 
 
-def step(pair: dict[str, Plan]) -> Drawing:
-    """One bar a variant: reading the weights, reading the caches."""
-    parts, sentences = [], []
-    for label, each in pair.items():
-        sentence = step_sentence(label, each.decode_step_s, each.cache_share_of_step)
-        sentences.append(sentence)
-        weights = each.weights_read_s
-        parts += [
-            (label, "weights", 0, weights, sentence),
-            (label, "cache", weights, each.decode_step_s, sentence),
-        ]
-    text = "What a decode step is made of. " + ". ".join(sentences) + "."
-    return _bars(parts, TIME_UNITS, text)
+def memory(id: str, title: str, shown: list[Labelled]) -> Picture:
+    """Memory of the fullest device, a bar a plan, up to where its engine's memory ends."""
+    bars = []
+    for each in shown:
+        plan, reserve = each.evaluation.plan, each.evaluation.reserve
+        needs = {
+            "weights": plan.device_weights_bytes,
+            "overhead": reserve.overhead_bytes,
+            "cache": plan.device_cache_bytes,
+        }
+        limit = plan.memory_usable_bytes
+        if not each.evaluation.ideal:
+            kept = reserve.weights_bytes + reserve.overhead_bytes + reserve.pool_bytes
+            limit = min(limit, kept)
+        needed = sum(needs.values())
+        named = " + ".join(
+            f"{describe.data(size)} {'for the engine' if part == 'overhead' else part}"
+            for part, size in needs.items()
+            if size
+        )
+        sentence = (
+            f"{each.label}: {named} = {describe.data(needed)} of {describe.data(limit)} "
+            f"({describe.gib(needed)} of {describe.gib(limit)})"
+        )
+        bars.append(Bar(each.label, needs, sentence, limit, each.bar))
+    return _picture(id, title, "Memory", MEMORY_UNITS, bars)
 
 
-def engine_memory(served: Evaluation) -> Drawing:
-    """Two bars of one device: what the model and load need, and what the engine does with it."""
-    own, held = served.plan, served.reserve
-    usable = own.memory_usable_bytes
-    need = (
-        f"needed: {describe.data(own.device_weights_bytes)} weights + "
-        f"{describe.data(own.device_cache_bytes)} cache"
-    )
-    pieces = ("weights", own.device_weights_bytes), ("cache", own.device_cache_bytes)
-    rows = [("needed", *piece, need) for piece in cut(pieces, usable)]
-    name = served.engine.name
-    taken = (
-        f"{name}: {describe.gib(held.weights_bytes)} weights, {describe.gib(held.overhead_bytes)} "
-        f"for itself, {describe.gib(held.pool_bytes)} cache pool"
-    )
-    pieces = (
-        ("weights", held.weights_bytes),
-        ("overhead", held.overhead_bytes),
-        ("cache", held.pool_bytes),
-    )
-    rows += [(name, *piece, taken) for piece in cut(pieces, usable)]
-    text = f"Memory of one device. {need}. {taken}, of {describe.data(usable)}."
-    return _bars(rows, MEMORY_UNITS, text, mark=usable)
-
-
-def engine_step(served: Evaluation) -> Drawing:
-    """What a step is made of: ideal, with the engine, and where new prompts arrive meanwhile."""
-    own = served.plan
-    bars = [("ideal", [("weights", own.weights_read_s), ("cache", own.cache_read_s)], None)]
-    bars.append((served.engine.name, parts(served.step), served.step_s))
-    if served.mixed:
-        bars.append(("with new prompts", parts(served.mixed), served.mixed_s))
-    return _stacked(bars, "What a step is made of")
-
-
-def engine_first(served: Evaluation) -> Drawing:
-    """What the first token waits for: ideal, and with the engine."""
-    plan, first = served.plan, served.first
-    bars = [
-        ("ideal", [("compute", plan.prefill_s), ("weights", plan.ttft_s - plan.prefill_s)], None),
-        (
-            served.engine.name,
-            [("compute", first.compute_s), ("overhead", first.floor_s), ("link", first.link_s)],
-            served.ttft_s,
-        ),
-    ]
-    return _stacked(bars, "What the first token waits for")
-
-
-def _stacked(bars, title):
-    """Bars of a label, its parts in seconds and its band (None where it has none)."""
-    rows, sentences = [], []
-    for label, pieces, band in bars:
-        total = sum(seconds for _, seconds in pieces)
-        sure = f" ({describe.duration(band.low)} to {describe.duration(band.high)})" if band else ""
-        named = ", ".join(f"{describe.duration(s)} {name}" for name, s in pieces if s > 0)
-        sentence = f"{label}: {describe.duration(total)}{sure}: {named}"
-        sentences.append(sentence)
-        start = 0.0
-        for name, seconds in pieces:
-            if seconds > 0:
-                rows.append((label, name, start, start + seconds, sentence))
-            start += seconds
-    return _bars(rows, TIME_UNITS, f"{title}. " + ". ".join(sentences) + ".")
-
-
-def devices(own: Plan) -> Drawing:
-    """One bar a device: its weights and the cache of its requests."""
-    usable = own.memory_usable_bytes
-    held = parallel.device_memory(
-        own.scenario.layout, own.stages, own.concurrency, own.context_tokens
-    )
-    parts = []
-    for each in held:
+def devices(own: Evaluation) -> Picture:
+    """Memory of each device: its weights and the cache of its requests."""
+    plan, bars = own.plan, []
+    layout, usable = plan.scenario.layout, plan.memory_usable_bytes
+    for each in parallel.device_memory(layout, plan.stages, plan.concurrency, plan.context_tokens):
         label = f"device {each.device + 1}"
         sentence = (
             f"{label}, stage {each.stage + 1}, group {each.group + 1}: "
             f"{describe.data(each.weights_bytes)} weights + "
             f"{describe.data(each.cache_bytes)} cache of {describe.requests(each.requests)}"
         )
-        pieces = ("weights", each.weights_bytes), ("cache", each.cache_bytes)
-        parts += [(label, *piece, sentence) for piece in cut(pieces, usable)]
-    needed = describe.data(own.memory_needed_bytes)
-    text = f"Memory on each of {len(held)} devices. The fullest needs {needed}."
-    drawing = _bars(parts, MEMORY_UNITS, text, mark=usable)
-    return replace(drawing, bounds=(*drawing.bounds, len(held)))
+        needs = {"weights": each.weights_bytes, "cache": each.cache_bytes}
+        bars.append(Bar(label, needs, sentence, usable))
+    needed = describe.data(plan.memory_needed_bytes)
+    alt = f"Memory on each of {len(bars)} devices. The fullest needs {needed}."
+    return _picture("devices", "Memory on each device", "Memory", MEMORY_UNITS, bars, alt)
 
 
-def _bars(parts, units, alt, mark=None):
-    """Bars of parts in SI units, drawn in the unit that suits the longest."""
-    rows = by_column(parts, "variant", "part", "start", "end", "sentence")
-    most, size, unit = axis(max(rows["end"]), units)
-    data = {"rows": {**rows, **{end: np.divide(rows[end], size) for end in ("start", "end")}}}
-    if mark is not None:
-        data["mark"] = {"at": [mark / size], "label": [describe.data(mark)]}
-    columns = {
-        "variant": "variant",
-        "part": "part",
-        "start": f"from ({unit})",
-        "end": f"to ({unit})",
+def step(id: str, shown: list[Labelled]) -> Picture:
+    """What a decode step is made of, a bar a plan, and one for while new prompts arrive."""
+    bars = []
+    for each in shown:
+        result = each.evaluation
+        bars.append(_times(each.label, dict(parts(result.step)), result.step_s))
+        if result.mixed and not result.ideal:
+            bars.append(_times("with new prompts", dict(parts(result.mixed)), result.mixed_s))
+    return _picture(id, "What a step is made of", "Time per token", TIME_UNITS, bars)
+
+
+def first(id: str, shown: list[Labelled]) -> Picture:
+    """What the first token waits for, a bar a plan."""
+    bars = []
+    for each in shown:
+        waits, band = each.evaluation.first, each.evaluation.ttft_s
+        named = {"compute": waits.compute_s, "overhead": waits.floor_s, "link": waits.link_s}
+        # The ideal engine waits for the longer of computing the prompt and reading the weights.
+        named["weights"] = band.value - waits.total_s
+        bars.append(_times(each.label, named, band))
+    return _picture(id, "What the first token waits for", "First token", TIME_UNITS, bars)
+
+
+def _times(label, named, band):
+    """A bar of times in seconds. band: of their sum."""
+    listed = ", ".join(
+        f"{describe.duration(each)} {part}" for part, each in named.items() if each > 0
+    )
+    total = f"{describe.duration(band.value)}{band_text(band.low, band.high)}"
+    return Bar(label, named, f"{label}: {total}: {listed}")
+
+
+def band_text(low: float, high: float) -> str:
+    """The ends of a band of times in brackets; nothing where there is none."""
+    return f" ({describe.duration(low)} to {describe.duration(high)})" if low < high else ""
+
+
+def end_to_end(parts: Mapping[str, np.ndarray], limit=None) -> dict[str, tuple]:
+    """Start and end of each part, laid one after another; arrays of any shape.
+
+    Cut at a limit: what lies beyond it does not fit, and what is left up to it is free.
+    """
+    laid, end = {}, 0.0
+    for part, size in parts.items():
+        laid[part] = (end, end + size)
+        end = end + size
+    if limit is None:
+        return laid
+    within = {
+        part: (np.minimum(low, limit), np.minimum(high, limit))
+        for part, (low, high) in laid.items()
     }
-    return Drawing(data, (most, unit), columns, alt)
+    free, beyond = (np.minimum(end, limit), limit), (limit, np.maximum(end, limit))
+    return {**within, "free": free, "does not fit": beyond}
 
 
-def layers(own: Plan) -> pd.DataFrame:
-    """The model's groups of layers, and what each keeps of one request at this precision."""
-    scenario = own.scenario
-    widths = [presets.cache_format(each).bytes for each in (scenario.cache_k, scenario.cache_v)]
+def _picture(id, title, quantity, units, bars, alt=""):
+    """Bars, drawn in the unit that suits the longest."""
+    limited = bars[0].limit is not None
+    laid = [end_to_end(bar.parts, bar.limit) for bar in bars]
+    longest = [max(high for _, high in each.values()) for each in laid]
+    most, size, unit = axis(max(longest) * (ROOM if limited else 1), units)
     rows = [
+        (bar, part, low / size, high / size)
+        for bar, each in zip(bars, laid, strict=True)
+        for part, (low, high) in each.items()
+        if high > low
+    ]
+    limits = []
+    for bar, end in zip(bars, longest, strict=True):
+        if limited:  # many are alike, and have no room for words but at the first
+            text = f"of {describe.data(bar.limit)}" if len(bars) <= FEW or bar is bars[0] else ""
+            limits.append((bar.beside, bar.limit / size, end / size, text))
+    drawn = {part for _, part, *_ in rows} | {"does not fit"}
+    legend = tuple(part for part in laid[0] if part in drawn)
+    return Picture(
+        id,
+        title,
+        chart,
+        (most, unit, quantity, legend, len(bars), limited),
         {
-            "layers": group.layers,
-            "kind": group.kind,
-            "query heads": group.query_heads,
-            "KV heads": group.kv_heads,
-            "key width": group.key_dim,
-            "value width": group.value_dim,
-            "window (tokens)": group.window,
-            "bytes per token": group.bytes_per_token(*widths),
-            "fixed bytes": group.fixed_bytes,
-        }
-        for group in own.model.groups
-    ]
-    return pd.DataFrame(rows).astype({"window (tokens)": "Int64"})
+            "rows": {
+                "bar": [bar.beside for bar, *_ in rows],
+                "variant": [bar.label for bar, *_ in rows],
+                **by_column([row[1:] for row in rows], "part", "start", "end"),
+            },
+            "limits": by_column(limits, "bar", "at", "beside", "label"),
+        },
+        {"variant": "variant", "part": "part", "start": f"from ({unit})", "end": f"to ({unit})"},
+        alt or f"{title}. {'. '.join(bar.sentence for bar in bars)}.",
+        {"rows": [bar.sentence for bar, *_ in rows]},
+        channel="x",
+    )
 
 
-def reserve_table(served: Evaluation) -> pd.DataFrame:
-    """What the engine does with one device, term by term, in GiB as its log prints it."""
-    held = served.reserve
-    fraction = f"{served.engine.fraction:g} of the {served.engine.fraction_of}"
-    rows = [
-        ("device", held.total_bytes, "what can be allocated"),
-        ("budget", held.budget_bytes, fraction),
-        ("weights", held.weights_bytes, served.plan.weights.basis),
-        ("libraries and buffers", held.non_torch_bytes, _charged(served, "non_torch")),
-        ("activations at their peak", held.activation_bytes, _charged(served, "activation")),
-        ("captured graphs", held.graphs_bytes, _charged(served, "graphs")),
-        ("cache pool", held.pool_bytes, f"{describe.whole(held.blocks)} blocks"),
-        ("one block", held.block_bytes, f"{describe.whole(held.block_tokens)} tokens"),
-    ]
-    table = [(name, round(float(count) / GIB, 3), note) for name, count, note in rows]
-    return pd.DataFrame(table, columns=["term", "GiB", "what it is"])
+def chart(most, unit, quantity, parts, count, limited, dark):
+    """Horizontal bars of parts; where limited, a mark on each where its memory ends.
 
-
-def _charged(served, term):
-    when = getattr(served.engine, f"{term}_charged")
-    return {"inside": "inside the budget", "before": "taken before the fraction"}.get(when, when)
-
-
-def engine_table(served: Evaluation) -> pd.DataFrame:
-    """The engine's figures: value, band, kind and source."""
-    rows = [
-        (name, str(getattr(served.engine, name)), each.low, each.high, each.kind, each.source)
-        for name, each in served.engine.figures.items()
-        if name != "name"
-    ]
-    for name in TIME:
-        rows.append(
-            (name, f"{getattr(served.timing, name):g}", None, None, *_timing_source(served, name))
-        )
-    return pd.DataFrame(rows, columns=["figure", "value", "from", "to", "kind", "source"])
-
-
-def _timing_source(served, name):
-    if name in read(served.plan.scenario.set):
-        return "given", ""
-    return "calibrated", served.timing.fitted_on
+    Data: rows, limits.
+    """
+    x = (
+        alt.X("start:Q", title=f"{quantity} ({unit})")
+        .scale(domain=[0, most], nice=False)
+        .axis(tickCount=6, format=",~r")
+    )
+    y = alt.Y("bar:N", title=None, sort=None).axis(
+        ticks=False,
+        domain=False,
+        labelLimit=0,  # the data know what must not be cut off
+        labelOverlap=True,
+        labelExpr="split(datum.label, ', ')",  # a line each
+    )
+    size = min(34, 70 / count)
+    colours = marks.part_colours(
+        parts,
+        orient="bottom",
+        symbolStrokeWidth=0,
+        symbolSize=70,
+        columnPadding=6,
+        labelFontSize=11,
+        values=[part for part in parts if part != "free"],
+        columns=alt.expr("width < 300 ? 3 : 0"),  # on a phone five do not stand in one row
+    )
+    bars = marks.on("rows").mark_bar(
+        size=size, strokeWidth=1 if count <= FEW else 0, stroke=OUTLINE
+    )
+    bars = bars.encode(x, y, alt.X2("end:Q"), colours, tooltip=marks.HOVER)
+    if not limited:
+        return bars.properties(height=HEIGHT)
+    limits = marks.on("limits").encode(y)
+    tick = limits.mark_tick(color=INK[dark], thickness=2, size=size + 10, aria=False)
+    words = limits.mark_text(color=INK[dark], align="left", dx=6, aria=False)
+    return alt.layer(
+        bars, tick.encode(alt.X("at:Q")), words.encode(alt.X("beside:Q"), alt.Text("label:N"))
+    ).properties(height=HEIGHT)

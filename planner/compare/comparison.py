@@ -8,11 +8,10 @@ used keeps its meaning, and nothing in a link can make reading it fail.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from urllib.parse import urlencode
 
 from planner.compare import mistakes
 from planner.inputs import question, scenario, strict
-from planner.inputs.link import VERSION, Notice, collect
+from planner.inputs.link import Notice, collect, write
 from planner.inputs.scenario import Scenario
 from planner.models.notation import shorten
 
@@ -111,13 +110,13 @@ class Comparison:
 
 def encode(comparison: Comparison) -> str:
     """The query string that holds the whole comparison."""
-    given = {"v": str(VERSION)}
+    given = {}
     for letter, each in zip(LETTERS, comparison.variants, strict=False):
         parts = {"": scenario.encode(each.scenario), "n": each.name, "m": each.mistake}
         given |= {letter + kind: text for kind, text in parts.items() if text}
     if comparison.say:
         given["say"] = comparison.say
-    return urlencode(given, safe="~:,")
+    return write(given)
 
 
 def decode(query: str | Mapping[str, Sequence[str]]) -> tuple[Comparison, tuple[Notice, ...]]:

@@ -134,7 +134,7 @@ def _active_only(scenario):
     owned = scenario.the_model
     if owned.experts_per_token == owned.experts:
         return {}
-    active = round(owned.expert_parameters * owned.experts_per_token / owned.experts)
+    active = max(round(owned.expert_parameters * owned.experts_per_token / owned.experts), 1)
     model = replace(
         owned,
         parameters=owned.parameters - owned.expert_parameters + active,

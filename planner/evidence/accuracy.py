@@ -1,9 +1,8 @@
 """What the Accuracy page shows: every measurement, the part of them asked for, and its errors."""
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
-from urllib.parse import urlencode
 
 import numpy as np
 import pandas as pd
@@ -13,8 +12,7 @@ from planner.evidence import memory as memory_accuracy
 from planner.evidence import times as accuracy
 from planner.evidence.times import IN_SAMPLE, LEFT_OUT, NEVER
 from planner.inputs import presets
-from planner.inputs.link import VERSION, Notice, collect
-from planner.models.notation import shorten
+from planner.inputs.link import Choice, Notice, collect, write
 from planner.units import GIB
 
 ALL = "all"
@@ -178,29 +176,20 @@ def _lower(names):
     return names.str.lower()
 
 
-def as_link(view: View) -> dict[str, str]:
-    """The link's parameters and values, in one fixed order."""
-    return {"v": str(VERSION), **{f.name: getattr(view, f.name) for f in fields(View)}}
-
-
 def encode(view: View) -> str:
     """The query string that holds the whole view."""
-    return urlencode(as_link(view))
+    return write(asdict(view))
 
 
 def decode(query) -> tuple[View, tuple[Notice, ...]]:
     """The view that a link holds, and what in it could not be taken. Never raises."""
-    given, notices = collect(query, {field.name for field in fields(View)})
+    names = [field.name for field in fields(View)]
+    given, notices = collect(query, set(names))
     view = View()
-    for name in ("quantity", "engine", "device", "rows", "by"):
-        value = given.get(name, getattr(view, name))
-        known = choices(view.quantity)[name]
-        if value not in known:
-            default = getattr(view, name)
-            text = f"“{shorten(value)}” is not among the measurements of “{view.quantity}”"
-            text = f"“{shorten(value)}” is not known" if name == "quantity" else text
-            notices.append(Notice(name, text, f"{known[default]} is shown instead"))
-            value = default
+    for name in names:  # what may be asked for depends on the quantity, which comes first
+        kind = Choice(name, choices(view.quantity)[name])
+        value, wrong = kind.read(name, given.get(name), getattr(view, name))
+        notices += wrong
         view = replace(view, **{name: value})
     return view, tuple(notices)
 

@@ -1,8 +1,9 @@
-"""Charts of the Accuracy page, made as those of `planner.charts`: once for axes, then fed data."""
+"""The charts of the Accuracy page in Altair."""
 
 import altair as alt
 
-from planner.charts.charts import HOVER, INK, MUTED, OUTLINE, chart_on
+from planner.charts.marks import HOVER, on
+from planner.charts.style import INK, MUTED, OUTLINE
 from planner.evidence.times import IN_SAMPLE, LEFT_OUT, NEVER
 
 BASES = [LEFT_OUT, IN_SAMPLE, NEVER]
@@ -10,27 +11,28 @@ SIDE = 420  # height of the scatter with its legend: about square in half a page
 BAR = 24
 
 
-def _scatter(low, high, unit, dark, name):
-    def axis(field, title):
-        return (
-            alt.X(field, title=title) if title.startswith("Measured") else alt.Y(field, title=title)
-        ).scale(type="log", domain=[low, high], nice=False)
+def scatter(low, high, unit, name, dark):
+    """What is predicted, under its name, over what was measured, with its band.
 
-    x = axis("measured:Q", f"Measured ({unit})").axis(tickCount=5, format="~g", grid=False)
-    y = axis("predicted:Q", f"{name} ({unit})").axis(tickCount=5, format="~g", grid=False)
-    at = alt.X("at:Q").scale(type="log", domain=[low, high], nice=False)
+    Data: rows, line, band.
+    """
+    scale = alt.Scale(type="log", domain=[low, high], nice=False)
+    axis = alt.Axis(tickCount=5, format="~g", grid=False)
+    x = alt.X("measured:Q", title=f"Measured ({unit})", scale=scale, axis=axis)
+    y = alt.Y("predicted:Q", title=f"{name} ({unit})", scale=scale, axis=axis)
+    at = alt.X("at:Q", scale=scale)
     band = (
-        chart_on("band")
+        on("band")
         .mark_area(color=OUTLINE, opacity=0.22, aria=False)
         .encode(x=at, y=alt.Y("least:Q"), y2=alt.Y2("most:Q"))
     )
     line = (
-        chart_on("line")
+        on("line")
         .mark_line(color=MUTED[dark], strokeDash=[5, 4], aria=False)
         .encode(x=at, y=alt.Y("at:Q"))
     )
     points = (
-        chart_on("rows")
+        on("rows")
         .mark_point(size=22, opacity=0.5, strokeWidth=1.1, color=INK[dark], clip=True)
         .encode(
             x=x,
@@ -44,16 +46,6 @@ def _scatter(low, high, unit, dark, name):
     return (band + line + points).properties(height=SIDE)
 
 
-def predicted(low, high, unit, dark):
-    """The calibrated model over the measured value, with its band. Data: rows, line, band."""
-    return _scatter(low, high, unit, dark, "Predicted")
-
-
-def ideal(low, high, unit, dark):
-    """The lesson's formula over the measured value, on the same axes. Data: rows, line, band."""
-    return _scatter(low, high, unit, dark, "Ideal formula")
-
-
 def bars(most, count, dark):
     """Median error of each group: a bar, a whisker to the 90th percentile, a ring for the ideal."""
     x = (
@@ -64,7 +56,7 @@ def bars(most, count, dark):
     y = alt.Y("label:N", title=None, sort=None).axis(
         ticks=False, domain=False, labelLimit=190, labelOverlap=False
     )
-    rows = chart_on("rows")
+    rows = on("rows")
     bar = rows.mark_bar(size=10, color=OUTLINE).encode(x=x, y=y, tooltip=HOVER)
     reach = rows.mark_rule(color=INK[dark], strokeWidth=1.5, clip=True, aria=False).encode(
         x=alt.X("median:Q"), x2=alt.X2("p90:Q"), y=y, tooltip=HOVER

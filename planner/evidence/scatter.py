@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pandas as pd
 
-from planner.charts.curves import Drawing
+from planner.charts.picture import Picture
+from planner.evidence import charts
 from planner.evidence.accuracy import (
     GROUPINGS,
     IN_SAMPLE,
@@ -21,7 +22,7 @@ from planner.evidence.accuracy import (
 MOST_BARS = 20  # groups that the chart draws; the table has all
 
 
-def scatter(view: View, rows: pd.DataFrame, which: str) -> Drawing:
+def scatter(view: View, rows: pd.DataFrame, which: str) -> Picture:
     """Predicted over measured; `which` is predicted or ideal. The axes do not move with filters."""
     quantity = QUANTITIES[view.quantity]
     whole = measurements().query("phase == @view.quantity")
@@ -32,23 +33,31 @@ def scatter(view: View, rows: pd.DataFrame, which: str) -> Drawing:
         {
             "measured": rows["measured"] / quantity.size,
             "predicted": rows[which] / quantity.size,
-            **{name: rows[name] for name in ("basis", "sentence")},
+            "basis": rows["basis"],
         }
     )
-    line = pd.DataFrame({"at": [low, high]})
-    frames = {"rows": points, "line": line, "band": _band(rows, low, high, which)}
-    name = {"predicted": "calibrated model", "ideal": "ideal formula"}[which]
-    text = f"{quantity.name}, {name}: predicted over measured. {told(rows, which)}."
-    columns = {
-        "measured": f"measured ({quantity.unit})",
-        "predicted": f"predicted ({quantity.unit})",
-        "basis": "how",
-        "sentence": "in words",
-    }
-    return Drawing(frames, (low, high, quantity.unit), columns, text)
+    of, title, axis = {
+        "predicted": ("calibrated model", "Predicted over measured", "Predicted"),
+        "ideal": ("ideal formula", "The ideal formula over measured", "Ideal formula"),
+    }[which]
+    return Picture(
+        which,
+        title,
+        charts.scatter,
+        (low, high, quantity.unit, axis),
+        {"rows": points, "line": {"at": [low, high]}, "band": _band(rows, low, high, which)},
+        {
+            "measured": f"measured ({quantity.unit})",
+            "predicted": f"predicted ({quantity.unit})",
+            "basis": "how",
+            "sentence": "in words",
+        },
+        f"{quantity.name}, {of}: predicted over measured. {errors_in_words(rows, which)}.",
+        {"rows": rows["sentence"]},
+    )
 
 
-def told(rows: pd.DataFrame, which: str) -> str:
+def errors_in_words(rows: pd.DataFrame, which: str) -> str:
     """The errors of some measurements in a sentence, each basis by itself."""
     median, p90 = ("median", "p90") if which == "predicted" else ("ideal_median", "ideal_p90")
     return "; ".join(
@@ -92,7 +101,7 @@ def _band(rows, low, high, which):
     return pd.DataFrame({"at": at, "least": least, "most": most})
 
 
-def bars(view: View, rows: pd.DataFrame) -> Drawing:
+def bars(view: View, rows: pd.DataFrame) -> Picture:
     """Median error of each group as a bar, with its 90th percentile and the ideal formula's."""
     label, column = GROUPINGS[view.by]
     named = rows[rows[column].notna() & (rows[column] != "")]
@@ -112,14 +121,18 @@ def bars(view: View, rows: pd.DataFrame) -> Drawing:
     ]
     drawn = table.head(MOST_BARS)
     shown = readable(table, {"label": label.lower(), "basis": "how"})
-    frame = drawn[["label", "median", "p90", "ideal_median", "sentence"]]
+    frame = drawn[["label", "median", "p90", "ideal_median"]]
     top = frame[["median", "p90", "ideal_median"]].max().max() if len(frame) else 1.0
     most = (
         min(max(0.1, math.ceil(10 * top + 0.3) / 10), 1.5) if top > 0.02 else max(float(top), 1e-6)
     )
-    return Drawing(
-        {"rows": frame, "table": shown},
+    return Picture(
+        "bars",
+        "Error by group",
+        charts.bars,
         (most, max(len(drawn), 1)),
+        {"rows": frame, "table": shown},
         {"label": label.lower()},
-        f"Error by {label.lower()}. " + "; ".join(drawn["sentence"].head(5)) + ".",
+        f"Error by {label.lower()}. {'; '.join(drawn['sentence'].head(5))}.",
+        {"rows": drawn["sentence"]},
     )

@@ -12,9 +12,10 @@ Devices form `pipeline` stages, one after the other; a stage has `data` groups o
 - expert: whole experts are dealt out over so many devices of a stage and cut over what is left of
   it, so that each device holds E / (tensor · data) experts' worth for every choice.
 
-What is assumed: kinds of layers are spread evenly over the stages; norms, routers and biases, too
-small to count, are cut like the rest where engines replicate them; embedding and head are cut by
-vocabulary, as vLLM and SGLang do; latent (MLA) caches and indexer keys are whole on every device.
+What is assumed: kinds of layers are spread evenly over the model, whose layers are then dealt to
+the stages in order, whole ones only; norms, routers and biases, too small to count, are cut like
+the rest where engines replicate them; embedding and head are cut by vocabulary, as vLLM and SGLang
+do; latent (MLA) caches and indexer keys are whole on every device.
 """
 
 import math
@@ -79,6 +80,20 @@ def stage_layers(layers, pipeline):
     return tuple(each + (pipeline - 1 - over <= stage < pipeline - 1) for stage in range(pipeline))
 
 
+def stage_kinds(kinds, pipeline):
+    """Layers of each kind on each pipeline stage: a tuple of counts for every stage.
+
+    kinds: the model's layers of each kind. Layer i of the n of a kind stands at (i + ½) / n of the
+    model's depth; in that order layers are dealt, `stage_layers` to a stage. So a stage's counts
+    add up to its layers, and a kind's to all that the model has.
+    """
+    depth = np.concatenate([(np.arange(count) + 0.5) / count for count in kinds])
+    kind = np.repeat(np.arange(len(kinds)), kinds)[np.argsort(depth, kind="stable")]
+    ends = np.cumsum(stage_layers(len(kind), pipeline))[:-1]
+    counted = (np.bincount(own, minlength=len(kinds)) for own in np.split(kind, ends))
+    return tuple(tuple(counts.tolist()) for counts in counted)
+
+
 # --- what a stage holds and reads ---------------------------------------------------------------
 
 
@@ -86,18 +101,28 @@ def stage_layers(layers, pipeline):
 class Stage:
     """Devices with the same layers. All figures are of one device, in bytes.
 
-    weights_read_bytes: what a step reads of the weights. fixed_bytes: the part of one request's
-    cache that does not grow. bytes_per_token and windows: what grows and how far, as
-    formulas.max_context takes them (∞ where there is no window).
+    groups: its layers by kind, each with the device's own key-value heads. always_read_bytes: what
+    every step reads of the weights; experts_bytes: the routed experts, of which it reads a part.
+    fixed_bytes: the part of one request's cache that does not grow. bytes_per_token and windows:
+    what grows and how far, as formulas.max_context takes them (∞ where there is no window).
     """
 
     index: int
-    layers: int
+    groups: tuple
     weights_bytes: float
-    weights_read_bytes: float
+    always_read_bytes: float
+    experts_bytes: float
     fixed_bytes: float
     bytes_per_token: tuple[float, ...]
     windows: tuple[float, ...]
+
+    @property
+    def layers(self):
+        return sum(group.layers for group in self.groups)
+
+    def read_bytes(self, experts_read=1.0):
+        """What a step reads of the weights, with such a part of the routed experts."""
+        return self.always_read_bytes + self.experts_bytes * experts_read
 
     def request_bytes(self, context_tokens):
         """Cache of one request on one device of this stage."""
@@ -106,17 +131,16 @@ class Stage:
         )
 
 
-def stages(layout, groups, weights, *, key_bytes=2, value_bytes=2, experts_read=1.0):
+def stages(layout, groups, weights, *, key_bytes=2, value_bytes=2):
     """A tuple with the Stage of each pipeline stage.
 
     groups: a Model's groups of layers. weights: a precision.Weights of the whole model. key_bytes
-    and value_bytes: per cached element. experts_read: the part of the routed experts that a step
-    reads (1 − (1 − k/E)^B, say). Numbers or arrays, but for the layout and the groups.
+    and value_bytes: per cached element.
     """
     total = sum(group.layers for group in groups)
     made = []
-    for index, count in enumerate(stage_layers(total, layout.pipeline)):
-        share = count / total
+    for index, own in enumerate(stage_groups(tuple(groups), layout.tensor, layout.pipeline)):
+        share = sum(group.layers for group in own) / total
         body = weights.body * share / layout.tensor
         seen = weights.vision / layout.tensor if index == 0 else 0
         experts = weights.experts * share / layout.stage_devices
@@ -124,29 +148,63 @@ def stages(layout, groups, weights, *, key_bytes=2, value_bytes=2, experts_read=
         first = weights.embedding / layout.tensor if index == 0 else 0
         if index == 0 and layout.pipeline > 1 and np.all(np.equal(weights.embedding, 0)):
             first = weights.head / layout.tensor  # a tied matrix is needed at both ends
-        stores = [
-            store
-            for group in groups
-            for store in device_group(group, layout.tensor).stores(key_bytes, value_bytes)
-        ]
-        fixed = sum(g.fixed_bytes * state_share(g.query_heads, layout.tensor) for g in groups)
+        stores = [store for group in own for store in group.stores(key_bytes, value_bytes)]
         made.append(
             Stage(
                 index=index,
-                layers=count,
+                groups=own,
                 weights_bytes=body + experts + first + head + seen,
-                weights_read_bytes=body + experts * experts_read + head,
-                fixed_bytes=share * fixed,
-                bytes_per_token=tuple(share * each for each, _ in stores),
+                always_read_bytes=body + head,
+                experts_bytes=experts,
+                fixed_bytes=sum(group.layers * state_bytes(group, layout.tensor) for group in own),
+                bytes_per_token=tuple(each for each, _ in stores),
                 windows=tuple(most for _, most in stores),
             )
         )
     return tuple(made)
 
 
+@lru_cache(maxsize=512)
+def stage_groups(groups, tensor, pipeline):
+    """The groups of layers that a device of each stage holds: a tuple for every stage.
+
+    A kind of which a stage holds no layer is left out.
+    """
+    return tuple(
+        tuple(
+            device_group(replace(group, layers=count), tensor)
+            for group, count in zip(groups, counts, strict=True)
+            if count
+        )
+        for counts in stage_kinds([group.layers for group in groups], pipeline)
+    )
+
+
 def device_group(group, tensor):
     """A group of layers as one device of a tensor group stores it: with its share of the heads."""
     return replace(group, kv_heads=kv_heads_per_device(group.kv_heads, tensor))
+
+
+def state_bytes(group, tensor):
+    """One layer's recurrent state of one request on a device of a tensor group; 0 for none."""
+    return group.state_bytes * state_share(group.query_heads, tensor)
+
+
+def weights_read_bytes(made, experts_read=1.0):
+    """What a step reads of the weights on one device of each stage, stage after stage."""
+    return sum(stage.read_bytes(experts_read) for stage in made)
+
+
+def where_greatest(values, amounts):
+    """The value of the stage with the greatest amount, at each place where amounts are arrays.
+
+    values, amounts: one for each stage, numbers or arrays that broadcast.
+    """
+    if len(values) == 1:
+        return values[0]
+    both = np.broadcast_arrays(*values, *amounts)
+    values, amounts = np.stack(both[: len(values)]), np.stack(both[len(values) :])
+    return np.take_along_axis(values, amounts.argmax(axis=0)[None], axis=0)[0]
 
 
 def max_concurrency(layout, made, memory_bytes, context_tokens):
@@ -179,7 +237,7 @@ def max_context(layout, made, memory_bytes, concurrency):
     return np.minimum.reduce(np.broadcast_arrays(*fits))[()]
 
 
-def step_read_bytes(layout, made, concurrency, context_tokens):
+def step_read_bytes(layout, made, concurrency, context_tokens, experts_read=1.0):
     """(weights, cache) bytes whose reading one step waits for, at the bandwidth of one device.
 
     The devices of a stage read their shares at once, so a share is all that counts; the stages read
@@ -187,8 +245,8 @@ def step_read_bytes(layout, made, concurrency, context_tokens):
     pipeline that is kept full with several batches gains in tokens a second, never in this time.)
     """
     requests = requests_per_group(concurrency, layout.data)
-    weights = sum(stage.weights_read_bytes for stage in made)
-    return weights, sum(requests * stage.request_bytes(context_tokens) for stage in made)
+    cache = sum(requests * stage.request_bytes(context_tokens) for stage in made)
+    return weights_read_bytes(made, experts_read), cache
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,16 @@
-"""Reading parameters out of a link: every value checked, every problem a plain sentence.
+"""Links, read and written: every value checked, every problem a plain sentence.
+
+A page has a table of its parameters: for each a kind (`Number`, `Choice`, `Named`), which reads its
+text, and a default. `read_values` is the one way in and `write` the one way out.
 
 What a link holds is text that anybody may have written. Nothing here raises on it: what cannot be
 taken as it stands is replaced by the nearest sane value and named in a notice.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 from planner.models.notation import shorten
 
@@ -62,6 +65,42 @@ class Number:
 
 
 @dataclass(frozen=True)
+class Choice:
+    """One of several: what a link writes, and what stands on screen for it."""
+
+    label: str
+    options: Mapping[str, str]
+
+    def read(self, name: str, text: str | None, default: str) -> tuple[str, list["Notice"]]:
+        """The option to use for a parameter's text, and what had to change in it."""
+        if text is None or text in self.options:
+            return default if text is None else text, []
+        problem = f"“{shorten(text)}” is not one of the choices"
+        return default, [Notice(name, problem, f"{self.options[default]} is used instead")]
+
+
+@dataclass(frozen=True)
+class Named:
+    """A text that `find` understands; it raises ValueError, a plain clause, where it does not.
+
+    instead: what is used then, in words, made from the default.
+    """
+
+    find: Callable[[str], object]
+    instead: Callable[[str], str]
+
+    def read(self, name: str, text: str | None, default: str) -> tuple[str, list["Notice"]]:
+        """The text to use for a parameter's text, and what had to change in it."""
+        if text is None:
+            return default, []
+        try:
+            self.find(text)
+        except ValueError as problem:
+            return default, [Notice(name, str(problem), self.instead(default))]
+        return text, []
+
+
+@dataclass(frozen=True)
 class Notice:
     """One thing in a link that could not be taken as it stands.
 
@@ -111,3 +150,25 @@ def collect(
         text = f"Written for link version “{shorten(version)}”"
         notices.append(Notice("v", text, f"it was read as version {VERSION}"))
     return given, notices
+
+
+def read_values(
+    query: str | Mapping[str, Sequence[str]],
+    kinds: Mapping[str, Number | Choice | Named],
+    default: Callable[[str, dict], float | str],
+) -> tuple[dict[str, float | str], list[Notice]]:
+    """A value for every parameter of a page, in the order of `kinds`, and what had to change.
+
+    default: called with a parameter's name and the values read before it. Never raises.
+    """
+    given, notices = collect(query, set(kinds))
+    values = {}
+    for name, kind in kinds.items():
+        values[name], wrong = kind.read(name, given.get(name), default(name, values))
+        notices += wrong
+    return values, notices
+
+
+def write(values: Mapping[str, float | str]) -> str:
+    """The query string of a page's parameters, in their order, with the link's version."""
+    return urlencode({"v": VERSION, **values}, safe="~:,")

@@ -7,7 +7,6 @@ a name, once used, stays, and a new one gets as its default what older links mea
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from urllib.parse import urlencode
 
 from planner.engines.memory import Engine
 from planner.engines.timing import Timing, timings
@@ -15,7 +14,7 @@ from planner.hardware import parallel
 from planner.hardware.accelerator import Accelerator
 from planner.hardware.parallel import Layout
 from planner.inputs import overrides, presets
-from planner.inputs.link import VERSION, Notice, Number, collect
+from planner.inputs.link import Named, Notice, Number, read_values, write
 from planner.models.model import Model
 from planner.models.notation import shorten
 
@@ -60,6 +59,17 @@ FIND = {
     "cache_k": presets.cache_format,
     "cache_v": presets.cache_format,
     "engine": presets.engine,
+}
+
+
+def _named(find):
+    return Named(find, lambda default: f"{find(default).name} is used instead")
+
+
+PARAMETERS = {
+    **{name: _named(find) for name, find in FIND.items()},
+    **ALL_NUMBERS,
+    "set": Named(overrides.read, lambda _: "the engine's own figures are used instead"),
 }
 
 
@@ -155,6 +165,11 @@ class Scenario:
         return overrides.apply_timing(timings()[self.engine], overrides.read(self.set))
 
     @property
+    def cache_widths(self) -> tuple[float, float]:
+        """Bytes of one stored element of a key, and of a value."""
+        return tuple(presets.cache_format(each).bytes for each in (self.cache_k, self.cache_v))
+
+    @property
     def layout(self) -> Layout:
         return Layout(tensor=self.tp, pipeline=self.pp, data=self.dp, expert=self.ep)
 
@@ -173,7 +188,7 @@ def as_link(scenario: Scenario) -> dict[str, str]:
     values = {field.name: getattr(scenario, field.name) for field in fields(scenario)}
     return {
         name: str(value)
-        for name, value in {"v": VERSION, **values}.items()
+        for name, value in values.items()
         if name not in ADDED or value != ADDED[name]
     }
 
@@ -186,7 +201,7 @@ def encode(scenario: Scenario) -> str:
     >>> decode(query)[0] == Scenario(context=4096)
     True
     """
-    return urlencode(as_link(scenario), safe="~:,")
+    return write(as_link(scenario))
 
 
 def decode(query: str | Mapping[str, Sequence[str]]) -> tuple[Scenario, tuple[Notice, ...]]:
@@ -202,29 +217,17 @@ def decode(query: str | Mapping[str, Sequence[str]]) -> tuple[Scenario, tuple[No
     >>> print(notices[0].text)
     “many” is not a number; 8,192 is used instead.
     """
-    given, notices = collect(query, {field.name for field in fields(Scenario)})
-    values = {}
-    for name, find in FIND.items():
-        default = getattr(Scenario, name) or presets.model(values["model"]).dtype
-        values[name] = given.get(name, default)
-        try:
-            find(values[name])
-        except ValueError as problem:
-            notices.append(Notice(name, str(problem), f"{find(default).name} is used instead"))
-            values[name] = default
-    defaults = Scenario(**values)
-    for name, number in ALL_NUMBERS.items():
-        values[name], wrong = number.read(name, given.get(name), getattr(defaults, name))
-        notices += wrong
+    values, notices = read_values(query, PARAMETERS, _default)
     values |= _divisible(values, notices)
-    values["set"] = given.get("set", "")
-    try:
-        overrides.read(values["set"])
-    except ValueError as problem:
-        instead = "the engine's own figures are used instead"
-        notices.append(Notice("set", str(problem), instead))
-        values["set"] = ""
     return Scenario(**values), tuple(notices)
+
+
+def _default(name, values):
+    """What a missing parameter means, after those before it."""
+    if name == "weights":
+        return presets.model(values["model"]).dtype
+    known = getattr(Scenario, name)
+    return device_numbers(values["device"])[name] if known is None else known
 
 
 def _divisible(values, notices):

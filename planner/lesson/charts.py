@@ -1,19 +1,25 @@
-"""The lesson's charts: frames -> Altair, like `planner.charts`, on named data and fixed axes.
-
-A function here has the name that a `Picture` of `planner.lesson.view` gives; its arguments are the
-bounds of that picture's drawing and, last, whether the page is dark.
-"""
+"""The charts of the Learn pages in Altair, each of its picture's bounds and whether it is dark."""
 
 import math
 
 import altair as alt
 
-from planner.charts import charts
-from planner.charts.charts import COLOURS, HEIGHT, HOVER, INK, MUTED, OUTLINE, PAPER, chart_on
+from planner.charts import marks
+from planner.charts.marks import HOVER, on
+from planner.charts.style import (
+    COLOURS,
+    DASHED,
+    HEIGHT,
+    INK,
+    MUTED,
+    OUTLINE,
+    PAPER,
+    SOLID,
+    TALL,
+)
 from planner.lesson import allocation, attention, operations, roofline, stored
 
-LOW, TALL = 200, 360  # heights, the legend below the picture included
-GUESS = [4, 3]
+LOW = 200  # of a plot of two bars, its legend included
 # Worked out is compute, read is cache; what is over and done with is grey.
 STATES = {
     stored.NEW: COLOURS["compute"],
@@ -42,61 +48,6 @@ def _powers(low, high, most=6):
     return [10.0**power for power in range(first, last + 1, step)]
 
 
-def guessed(spec, marks, channel, dark):
-    """A chart's specification with guesses on it: rules at `marks`, across the given axis.
-
-    spec: as `charts.prepared` made it; it is left as it is. marks: rows with `at` and `label`.
-    """
-    layers = spec.get("layer") or [{key: spec[key] for key in ("data", "mark", "encoding")}]
-    rest = {key: spec[key] for key in spec if key not in ("layer", "data", "mark", "encoding")}
-    at = {"field": "at", "type": "quantitative"}
-    beside = {"y": {"value": 4}} if channel == "x" else {"x": {"value": 4}}
-    text = {"type": "text", "align": "left", "dx": 4, "dy": -6, "fontWeight": "bold"}
-    if channel == "x":
-        text |= {"dy": 6, "baseline": "top"}
-    rule = {"type": "rule", "strokeDash": GUESS, "strokeWidth": 2}
-    common = {"data": {"values": marks}}
-    over = [
-        {
-            **common,
-            "mark": {**rule, "color": INK[dark], "aria": False},
-            "encoding": {channel: at},
-        },
-        *(
-            {
-                **common,
-                "mark": {**text, **style, "aria": False},
-                "encoding": {channel: at, **beside, "text": {"field": "label"}},
-            }
-            for style in (
-                {"stroke": PAPER[dark], "strokeWidth": 4, "color": PAPER[dark]},
-                {"color": INK[dark]},
-            )
-        ),
-    ]
-    return {**rest, "layer": [*layers, *over]}
-
-
-def large(spec, text=17):
-    """A chart's specification in type that is read from the back of a room; `text`: on it."""
-    sizes = {"labelFontSize": 17, "titleFontSize": 17}
-    config = {"axis": sizes, "legend": {**sizes, "labelLimit": 300}, "text": {"fontSize": text}}
-    height = min(round(1.3 * spec["height"]), TALL)
-    held = {**_legends(spec, text), "height": height}
-    return {**held, "config": {**spec.get("config", {}), **config}}
-
-
-def _legends(part, size):
-    """A part of a specification, with another size for legends that have one of their own."""
-    if isinstance(part, list):
-        return [_legends(each, size) for each in part]
-    if not isinstance(part, dict):
-        return part
-    if "labelFontSize" in (part.get("legend") or {}):
-        return {**part, "legend": {**part["legend"], "columns": 2, "labelFontSize": size}}
-    return {name: _legends(each, size) for name, each in part.items()}
-
-
 # --- why, stored, proof -------------------------------------------------------------------------
 
 
@@ -109,14 +60,12 @@ def work(kind, x_ends, y_ends, dark):
     powers = {"values": _powers(*y_ends)} if kind == "log" else {}
     x = alt.X("step:Q", **_axis("Step (token)", x_ends, kind, format="~s", **ticks))
     y = alt.Y("value:Q", **_axis("Multiply-adds", y_ends, kind, format="~s", **powers))
-    dashes = alt.condition(
-        f"datum.way == '{operations.WITH}'", alt.value([1, 0]), alt.value([6, 4])
-    )
-    line = chart_on("rows").mark_line(color=INK[dark], strokeWidth=2, clip=True)
+    dashes = alt.condition(f"datum.way == '{operations.WITH}'", alt.value(SOLID), alt.value(DASHED))
+    line = on("rows").mark_line(color=INK[dark], strokeWidth=2, clip=True)
     seen = alt.condition("datum.dot", alt.value(1), alt.value(0))
-    dots = chart_on("rows").mark_point(filled=True, size=45, color=INK[dark])
+    dots = on("rows").mark_point(filled=True, size=45, color=INK[dark])
     away = alt.expr(f"datum.way == '{operations.WITH}' ? 20 : -12")  # on the line's outer side
-    names = chart_on("ends").mark_text(
+    names = on("ends").mark_text(
         align="right", dx=-8, dy=away, color=INK[dark], fontWeight="bold", aria=False
     )
     return (
@@ -129,7 +78,7 @@ def work(kind, x_ends, y_ends, dark):
 def _cells(x, y, states, height, columns):
     """A grid of cells coloured by their state, a sign in each. Data: rows."""
     colours = [states[state] for state in states]
-    base = chart_on("rows").encode(x=x, y=y, tooltip=HOVER)
+    base = on("rows").encode(x=x, y=y, tooltip=HOVER)
     shown = [state for state in states if states[state] != "transparent"]
     cells = base.mark_rect(stroke=OUTLINE, strokeWidth=0.6).encode(
         color=alt.Color("state:N", title=None)
@@ -178,7 +127,7 @@ def grid(tokens, dark):
 def differences(ends, tokens, dark):
     """Largest difference at each token on a logarithmic axis, decode filled. Data: rows."""
     y = alt.Y("value:Q", **_axis("Largest difference", ends, "log", **_tens(ends)))
-    base = chart_on("rows").encode(x=alt.X(**_place("position", "Token", tokens)))
+    base = on("rows").encode(x=alt.X(**_place("position", "Token", tokens)))
     stems = base.mark_rule(color=MUTED[dark], strokeWidth=2, aria=False)
     dots = base.mark_point(size=110, strokeWidth=2, color=INK[dark], opacity=1)
     names = alt.Scale(domain=[roofline.PREFILL, roofline.DECODE], range=["circle", "square"])
@@ -201,7 +150,7 @@ def mistakes(ends, dark):
     )
     shape = alt.Scale(domain=["32 bits", "64 bits"], range=["circle", "diamond"])
     return (
-        chart_on("rows")
+        on("rows")
         .mark_point(size=110, strokeWidth=2, color=INK[dark], opacity=1)
         .encode(
             x=x,
@@ -227,12 +176,12 @@ def roof(ends, dark):
     x = _axis("FLOPs per byte", wide, "log", values=_powers(*wide), format=",~r")
     y = _axis("Attainable (TFLOP/s)", ends, "log", values=_powers(*ends), format=",~r")
     x, y = alt.X("intensity:Q", **x), alt.Y("attainable:Q", **y)
-    roof = chart_on("roof").mark_line(color=INK[dark], strokeWidth=2, clip=True, aria=False)
-    ridge = chart_on("ridge").encode(x=alt.X("at:Q"))
+    roof = on("roof").mark_line(color=INK[dark], strokeWidth=2, clip=True, aria=False)
+    ridge = on("ridge").encode(x=alt.X("at:Q"))
     line = ridge.mark_rule(color=MUTED[dark], strokeDash=[2, 3], aria=False)
     name = ridge.mark_text(color=MUTED[dark], align="left", dx=4, aria=False)
-    trail = chart_on("trail").mark_point(size=30, color=MUTED[dark], filled=True, clip=True)
-    points = chart_on("points").encode(x=x, y=y, tooltip=HOVER)
+    trail = on("trail").mark_point(size=30, color=MUTED[dark], filled=True, clip=True)
+    points = on("points").encode(x=x, y=y, tooltip=HOVER)
     dots = points.mark_point(filled=True, size=150, opacity=1, clip=True)
     colours = alt.Scale(
         domain=[roofline.PREFILL, roofline.DECODE], range=[COLOURS["compute"], COLOURS["weights"]]
@@ -254,7 +203,7 @@ def timeline(most, dark):
         domain=[roofline.PREFILL, roofline.DECODE], range=[COLOURS["compute"], COLOURS["weights"]]
     )
     return (
-        chart_on("rows")
+        on("rows")
         .mark_bar(size=34, stroke=PAPER[dark], strokeWidth=0.5)
         .encode(
             x=alt.X("start_s:Q", **_axis("Time since arrival (s)", (0, most))),
@@ -273,7 +222,7 @@ def levers(most, dark):
     """Cache bytes to scale, a bar a lever, the value beside it. Data: rows."""
     x = alt.X("gigabytes:Q", **_axis("Cache of all requests (GB)", (0, most), format=",~r"))
     y = alt.Y("lever:N", title=None, sort=None).axis(ticks=False, domain=False, labelLimit=170)
-    base = chart_on("rows").encode(x=x, y=y, tooltip=HOVER)
+    base = on("rows").encode(x=x, y=y, tooltip=HOVER)
     bars = base.mark_bar(color=COLOURS["cache"], size=18)
     inside = f"datum.gigabytes > {0.75 * most}"
     text = base.mark_text(color=INK[dark], fontWeight="bold", aria=False).encode(
@@ -300,7 +249,7 @@ def blocks(dark):
     def y(field):
         return alt.Y(field, axis=None, scale=alt.Scale(domain=[4, 0], nice=False))
 
-    base = chart_on("rows").encode(x=x, tooltip=HOVER)
+    base = on("rows").encode(x=x, tooltip=HOVER)
     held = f"datum.state != '{allocation.FREE}'"
     outline = base.mark_rect(filled=False, strokeWidth=1.5).encode(
         y=y("row:Q"),
@@ -335,7 +284,7 @@ def blocks(dark):
     )
 
 
-def held(last, dark):
+def history(last, dark):
     """What of the memory is held over time, and whether it is filled. Data: rows, now."""
     parts = {
         "never given back": COLOURS["overhead"],
@@ -343,7 +292,7 @@ def held(last, dark):
         "held and empty": "transparent",
     }
     areas = (
-        chart_on("rows")
+        on("rows")
         .mark_area(interpolate="step-after", stroke=OUTLINE, strokeWidth=1)
         .encode(
             x=alt.X("tick:Q", **_axis("Time (ticks)", (0, last))),
@@ -356,27 +305,27 @@ def held(last, dark):
             tooltip=HOVER,
         )
     )  # fmt: skip
-    now = chart_on("now").mark_rule(color=INK[dark], strokeWidth=2, aria=False)
+    now = on("now").mark_rule(color=INK[dark], strokeWidth=2, aria=False)
     return (areas + now.encode(x=alt.X("tick:Q"))).properties(height=HEIGHT)
 
 
 def speeds(most, dark):
     """Tokens a second over the context, MHA and GQA, and a reader. Data: rows, points, …"""
-    x = charts.context_axis("context_tokens:Q", longest=131_072)
+    x = marks.context_axis("context_tokens:Q", longest=131_072)
     y = alt.Y("tokens_per_s:Q", **_axis("Tokens per second", (0, most), grid=True))
-    dash = alt.condition("datum.attention == 'MHA'", alt.value([1, 0]), alt.value([6, 4]))
-    line = chart_on("rows").mark_line(color=INK[dark], strokeWidth=2, clip=True, aria=False)
+    dash = alt.condition("datum.attention == 'MHA'", alt.value(SOLID), alt.value(DASHED))
+    line = on("rows").mark_line(color=INK[dark], strokeWidth=2, clip=True, aria=False)
     away = alt.expr("datum.attention == 'MHA' ? 14 : -12")  # each on its line's outer side
-    names = chart_on("ends").mark_text(dy=away, color=INK[dark], aria=False)
-    reader = chart_on("reading").encode(y=alt.Y("at:Q"))
+    names = on("ends").mark_text(dy=away, color=INK[dark], aria=False)
+    reader = on("reading").encode(y=alt.Y("at:Q"))
     rule = reader.mark_rule(color=MUTED[dark], strokeDash=[2, 3], aria=False)
     said = reader.mark_text(align="left", dx=4, dy=-7, color=MUTED[dark], aria=False)
-    points = chart_on("points").encode(x=x, y=y, tooltip=HOVER)
+    points = on("points").encode(x=x, y=y, tooltip=HOVER)
     dots = points.mark_point(filled=True, size=110, color=INK[dark], opacity=1, clip=True)
     text = points.mark_text(
         dy=away, dx=-4, align="right", color=INK[dark], fontWeight="bold", aria=False
     )
-    hover = chart_on("rows").mark_point(size=100, opacity=0, clip=True, aria=False)
+    hover = on("rows").mark_point(size=100, opacity=0, clip=True, aria=False)
     return (
         line.encode(x=x, y=y, detail="attention:N", strokeDash=dash)
         + names.encode(x=x, y=y, text="attention:N")

@@ -23,8 +23,6 @@ GIVES = {
     "engine_first": ("first",),
     "experts": ("weights",),
 }
-CHANNEL = {"memory": "x", "engine_memory": "x", "latency": "y", "engine_latency": "y", "step": "x",
-           "engine_step": "x", "engine_first": "x"}  # fmt: skip
 
 
 def asked(evaluation: Evaluation) -> tuple[Figure, ...]:

@@ -5,28 +5,10 @@ older links meant by its absence.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from urllib.parse import urlencode
 
 from planner.inputs import presets
-from planner.inputs.link import VERSION, Notice, Number, collect
+from planner.inputs.link import Choice, Notice, Number, read_values, write
 from planner.lesson import attention, operations, words
-from planner.models.notation import shorten
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One of several: what a link writes, and what stands on screen for it."""
-
-    label: str
-    options: Mapping[str, str]
-
-    def read(self, name: str, text: str | None, default: str) -> tuple[str, list[Notice]]:
-        """The option to use for a parameter's text, and what had to change in it."""
-        if text is None or text in self.options:
-            return default if text is None else text, []
-        problem = f"“{shorten(text)}” is not one of the choices"
-        return default, [Notice(name, problem, f"{self.options[default]} is used instead")]
 
 
 def _whole(label, unit, least, most):
@@ -123,16 +105,13 @@ def start(page: str) -> dict[str, float | str]:
 
 def encode(page: str, values: Mapping[str, float | str]) -> str:
     """The query string that holds a page's whole state, in one fixed order."""
-    return urlencode({"v": VERSION, **{name: values[name] for name in PAGES[page]}})
+    return write({name: values[name] for name in PAGES[page]})
 
 
 def decode(
     page: str, query: str | Mapping[str, Sequence[str]]
 ) -> tuple[dict[str, float | str], tuple[Notice, ...]]:
     """The state that a link holds, and what in it could not be taken as it stands. Never raises."""
-    given, notices = collect(query, set(PAGES[page]))
-    values = {}
-    for name, (kind, first) in PAGES[page].items():
-        values[name], wrong = kind.read(name, given.get(name), first)
-        notices += wrong
+    kinds = {name: kind for name, (kind, _) in PAGES[page].items()}
+    values, notices = read_values(query, kinds, lambda name, _: PAGES[page][name][1])
     return values, tuple(notices)

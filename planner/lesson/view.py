@@ -1,30 +1,13 @@
 """What a Learn page shows for its state: figures, pictures and arithmetic, ready to be drawn."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from planner import describe
-from planner.charts.curves import Drawing
+from planner.charts.picture import Picture
 from planner.inputs.question import Figure
 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-@dataclass(frozen=True)
-class Picture:
-    """One chart of a page: a title, the name of its function in `planner.lesson_charts`, its data.
-
-    gives: figures that it would give away. axes: for a figure whose guess can stand on the chart,
-    the ends of that axis, in the figure's unit. channel: which axis that is.
-    """
-
-    title: str
-    chart: str
-    drawing: Drawing
-    gives: tuple[str, ...] = ()
-    axes: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    channel: str = "y"
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,12 @@ from functools import lru_cache
 import pandas as pd
 
 from planner import describe
-from planner.charts.curves import Drawing, ceiling
+from planner.charts.axes import ceiling
+from planner.charts.picture import Picture
 from planner.inputs.question import Figure
-from planner.lesson import attention, operations, stored
+from planner.lesson import attention, charts, operations, stored
 from planner.lesson.states import MOST_PROMPT, MOST_STEPS
-from planner.lesson.view import Line, Picture, View, count, decade, scientific
+from planner.lesson.view import Line, View, count, decade, scientific
 
 SPELLED_OUT = 3
 MOST_DOTS = 24  # steps up to which each one has its dot
@@ -52,10 +53,16 @@ def why(values) -> View:
     )
     rows = operations.curves(width, steps).rename(columns={"cache": "way"})
     pictures = tuple(
-        _work(title, column, rows, width, steps, log, gives, axes)
-        for title, column, gives, axes in (
-            ("Work of each step", "multiply_adds", ("without", "cached"), ()),
-            ("Work so far", "summed", ("without", "cached", "ratio"), ("without", "cached")),
+        _work(name, title, column, rows, width, steps, log, gives, axes)
+        for name, title, column, gives, axes in (
+            ("work", "Work of each step", "multiply_adds", ("without", "cached"), ()),
+            (
+                "work_so_far",
+                "Work so far",
+                "summed",
+                ("without", "cached", "ratio"),
+                ("without", "cached"),
+            ),
         )
     )
     return View(
@@ -63,7 +70,7 @@ def why(values) -> View:
     )
 
 
-def _work(title, column, rows, width, steps, log, gives, axes):
+def _work(name, title, column, rows, width, steps, log, gives, axes):
     most = float(rows[column].max())
     low = (1.0, float(rows[column].min())) if log else (0.0, 0.0)
     high = (decade(max(steps, 2)), decade(most)) if log else (ceiling(max(steps, 2)), ceiling(most))
@@ -72,19 +79,20 @@ def _work(title, column, rows, width, steps, log, gives, axes):
         f"Step {step:,}, {way}: {count(value)} multiply-adds"
         for step, way, value in zip(rows["step"], rows["way"], rows[column], strict=True)
     ]
-    drawn = rows.assign(value=rows[column], dot=steps <= MOST_DOTS, sentence=sentences)
-    last = {way: count(part["value"].iloc[-1]) for way, part in drawn.groupby("way")}
+    drawn = rows.assign(value=rows[column], dot=steps <= MOST_DOTS)
+    ends = drawn.groupby("way").tail(1)
+    last = ", ".join(
+        f"{count(value)} {way}" for way, value in zip(ends["way"], ends["value"], strict=True)
+    )
     return Picture(
+        name,
         title,
-        "work",
-        Drawing(
-            {"rows": drawn, "ends": drawn.groupby("way").tail(1)},
-            ("log" if log else "linear", (low[0], high[0]), (low[1], high[1])),
-            {"step": "step", "way": "way", column: "multiply-adds"},
-            f"{title} over the steps, for width {width:,}. At step {steps:,}: "
-            + ", ".join(f"{number} {way}" for way, number in last.items())
-            + ".",
-        ),
+        charts.work,
+        ("log" if log else "linear", (low[0], high[0]), (low[1], high[1])),
+        {"rows": drawn, "ends": ends},
+        {"step": "step", "way": "way", column: "multiply-adds"},
+        f"{title} over the steps, for width {width:,}. At step {steps:,}: {last}.",
+        {"rows": sentences},
         gives,
         dict.fromkeys(axes, (low[1], high[1])),
     )
@@ -179,61 +187,64 @@ def _stored_pictures(prompt, step, cached, now):
     absent = absent[absent["position"] > vectors["position"].max()]
     vectors = pd.concat([vectors, absent], ignore_index=True)
     vectors["sign"] = vectors["state"].map(SIGNS)
-    vectors["sentence"] = [
-        f"{row.vector} of token {row.position}: {row.state}" for row in vectors.itertuples()
-    ]
     yield Picture(
-        "Queries, keys and values",
         "vectors",
-        Drawing(
-            {"rows": vectors},
-            (TOTAL_TOKENS,),
-            {"position": "token", "vector": "vector", "state": "state"},
-            f"Vectors at step {step} of a prompt of {prompt} tokens: key-value "
-            f"pairs worked out {now.computed}, read {now.read}.",
-        ),
+        "Queries, keys and values",
+        charts.vectors,
+        (TOTAL_TOKENS,),
+        {"rows": vectors},
+        {"position": "token", "vector": "vector", "state": "state"},
+        f"Vectors at step {step} of a prompt of {prompt} tokens: key-value "
+        f"pairs worked out {now.computed}, read {now.read}.",
+        {
+            "rows": [
+                f"{row.vector} of token {row.position}: {row.state}" for row in vectors.itertuples()
+            ]
+        },
         gives,
     )
     grid = stored.grid(prompt, step, TOTAL_TOKENS, cached)
     grid["sign"] = grid["state"].map(SIGNS)
-    grid["sentence"] = [
-        f"query of token {row.query}, key of token {row.key}: {row.state}"
-        + ("" if pd.isna(row.weight) else f"; attention weight {row.weight:.2f}")
-        for row in grid.itertuples()
-    ]
     scores = int(grid["state"].isin([stored.NEW, stored.AGAIN]).sum())
     yield Picture(
-        "Who looks at whom",
         "grid",
-        Drawing(
-            {"rows": grid},
-            (TOTAL_TOKENS,),
-            {
-                "query": "query of token",
-                "key": "key of token",
-                "state": "state",
-                "weight": "weight",
-            },
-            f"Attention grid of queries and keys at step {step}: {scores} scores worked out.",
-        ),
+        "Who looks at whom",
+        charts.grid,
+        (TOTAL_TOKENS,),
+        {"rows": grid},
+        {
+            "query": "query of token",
+            "key": "key of token",
+            "state": "state",
+            "weight": "weight",
+        },
+        f"Attention grid of queries and keys at step {step}: {scores} scores worked out.",
+        {
+            "rows": [
+                f"query of token {row.query}, key of token {row.key}: {row.state}"
+                + ("" if pd.isna(row.weight) else f"; attention weight {row.weight:.2f}")
+                for row in grid.itertuples()
+            ]
+        },
         gives,
     )
     reads = stored.later_reads(TOTAL_TOKENS)
     reads["state"] = reads["reads"].map(lambda n: stored.READ if n else stored.GONE)
     reads["sign"] = reads["reads"].astype(str)
-    reads["sentence"] = [
-        f"{row.vector} of token {row.position}: read by {row.reads} later tokens"
-        for row in reads.itertuples()
-    ]
     yield Picture(
+        "later_reads",
         "How many later tokens read it",
-        "vectors",
-        Drawing(
-            {"rows": reads},
-            (TOTAL_TOKENS,),
-            {"position": "token", "vector": "vector", "reads": "later tokens that read it"},
-            "Queries are read by no later token; keys and values by every later one.",
-        ),
+        charts.vectors,
+        (TOTAL_TOKENS,),
+        {"rows": reads},
+        {"position": "token", "vector": "vector", "reads": "later tokens that read it"},
+        "Queries are read by no later token; keys and values by every later one.",
+        {
+            "rows": [
+                f"{row.vector} of token {row.position}: read by {row.reads} later tokens"
+                for row in reads.itertuples()
+            ]
+        },
     )
 
 
@@ -268,22 +279,24 @@ def proof(values) -> View:
     table = found.table()
     table["low"] = LEAST_DIFFERENCE
     table["value"] = table["difference"].clip(LEAST_DIFFERENCE)
-    table["sentence"] = [
-        f"Token {row.position}, {row.phase}: {scientific(row.difference)}"
-        for row in table.itertuples()
-    ]
     ends = (LEAST_DIFFERENCE, MOST_DIFFERENCE)
+    gives, axes = ("difference", "right"), {"difference": ends, "right": ends}
     by_token = Picture(
-        "Difference at each token",
         "differences",
-        Drawing(
-            {"rows": table},
-            (ends, len(table)),
-            {"position": "token", "phase": "phase", "difference": "largest difference"},
-            f"Largest difference at each token, at most {scientific(found.largest)}.",
-        ),
-        ("difference", "right"),
-        {"difference": ends, "right": ends},
+        "Difference at each token",
+        charts.differences,
+        (ends, len(table)),
+        {"rows": table},
+        {"position": "token", "phase": "phase", "difference": "largest difference"},
+        f"Largest difference at each token, at most {scientific(found.largest)}.",
+        {
+            "rows": [
+                f"Token {row.position}, {row.phase}: {scientific(row.difference)}"
+                for row in table.itertuples()
+            ]
+        },
+        gives,
+        axes,
     )
     every = _all_ways(values["seed"]).copy()
     every["chosen"] = (every["mistake"] == (mistake or "")) & (
@@ -291,23 +304,23 @@ def proof(values) -> View:
     )
     every["bits"] = every["precision"].map({"float32": "32 bits", "float64": "64 bits"})
     every["value"] = every["largest"].clip(LEAST_DIFFERENCE)
-    every["sentence"] = [
-        f"{row.name_}, {row.bits}: {scientific(row.largest)}"
-        for row in every.rename(columns={"name": "name_"}).itertuples()
+    sentences = [
+        f"{name}, {bits}: {scientific(largest)}"
+        for name, bits, largest in zip(every["name"], every["bits"], every["largest"], strict=True)
     ]
+    coarse = [text for text in sentences if "32 bits" in text]
     all_ways = Picture(
-        "Every way of doing it",
         "mistakes",
-        Drawing(
-            {"rows": every},
-            (ends,),
-            {"name": "what is done", "bits": "precision", "largest": "largest difference"},
-            "Largest difference done right and with each mistake, at both precisions. "
-            + ". ".join(every[every["precision"] == "float32"]["sentence"])
-            + ".",
-        ),
-        ("difference", "right"),
-        {"difference": ends, "right": ends},
+        "Every way of doing it",
+        charts.mistakes,
+        (ends,),
+        {"rows": every},
+        {"name": "what is done", "bits": "precision", "largest": "largest difference"},
+        "Largest difference done right and with each mistake, at both precisions. "
+        f"{'. '.join(coarse)}.",
+        {"rows": sentences},
+        gives,
+        axes,
         "x",
     )
     return View(figures, (by_token, all_ways))

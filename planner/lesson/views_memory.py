@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 
 from planner import describe
-from planner.charts.curves import Drawing
+from planner.charts.picture import Picture
 from planner.inputs.question import Figure
 from planner.inputs.scenario import Scenario
-from planner.lesson import allocation, streaming
+from planner.lesson import allocation, charts, streaming
 from planner.lesson.states import LAST_TICK
-from planner.lesson.view import Picture, View
+from planner.lesson.view import View
 
 CONTEXTS = np.geomspace(128, 131_072, 41).round()
 FASTEST = 80.0  # tokens/s at which the speed page's axis ends, above all that it can show
@@ -83,24 +83,22 @@ def _blocks(run, way, tick):
         "S" if row.state == allocation.PREFIX else ""
         for row in table.itertuples()
     ]  # fmt: skip
-    table["sentence"] = [
+    sentences = [
         f"Block {row.block}: {row.state}"
         + (f", request {row.owner}" if row.owner else "")
         + (f", {row.tokens} of {allocation.BLOCK_TOKENS} tokens" if row.state != "free" else "")
         for row in table.itertuples()
     ]
-    counts = table["state"].value_counts()
+    counts = ", ".join(f"{n} blocks {state}" for state, n in table["state"].value_counts().items())
     return Picture(
+        f"blocks_{way}",
         f"Blocks at tick {tick}, {way}",
-        "blocks",
-        Drawing(
-            {"rows": table},
-            (),
-            {"block": "block", "owner": "request", "tokens": "tokens", "state": "state"},
-            f"Memory at tick {tick}, {way}: "
-            + ", ".join(f"{n} blocks {state}" for state, n in counts.items())
-            + ".",
-        ),
+        charts.blocks,
+        (),
+        {"rows": table},
+        {"block": "block", "owner": "request", "tokens": "tokens", "state": "state"},
+        f"Memory at tick {tick}, {way}: {counts}.",
+        {"rows": sentences},
         (f"waste_{way}",),
     )
 
@@ -121,19 +119,17 @@ def _history(run, way, tick, waste):
         )
         start = end
     rows = pd.concat(tables, ignore_index=True)
-    rows["sentence"] = [
-        f"Tick {r.tick}: {r.end - r.start:.0f} % {r.part}" for r in rows.itertuples()
-    ]
+    sentences = [f"Tick {r.tick}: {r.end - r.start:.0f} % {r.part}" for r in rows.itertuples()]
     return Picture(
+        f"history_{way}",
         f"Memory over time, {way}",
-        "held",
-        Drawing(
-            {"rows": rows, "now": pd.DataFrame({"tick": [tick]})},
-            (LAST_TICK,),
-            {"tick": "tick", "part": "part", "start": "from (%)", "end": "to (%)"},
-            f"Memory held over time, {way}. Of what is held, {describe.significant(waste)} % is "
-            "empty over the whole run.",
-        ),
+        charts.history,
+        (LAST_TICK,),
+        {"rows": rows, "now": pd.DataFrame({"tick": [tick]})},
+        {"tick": "tick", "part": "part", "start": "from (%)", "end": "to (%)"},
+        f"Memory held over time, {way}. Of what is held, {describe.significant(waste)} % is "
+        "empty over the whole run.",
+        {"rows": sentences},
         (f"waste_{way}",),
     )
 
@@ -159,36 +155,35 @@ def speed(values) -> View:
             )
         )
     table = streaming.speeds(scenario, CONTEXTS)
-    table["sentence"] = [
-        f"{row.attention}, {row.context_tokens:,.0f} tokens: {describe.rate(row.tokens_per_s)}"
-        for row in table.itertuples()
-    ]
-    points = now.assign(label=now["tokens_per_s"].map(describe.significant), sentence="")
-    points["sentence"] = [
-        f"{row.attention}, {row.context_tokens:,} tokens: {describe.rate(row.tokens_per_s)}"
-        for row in points.itertuples()
-    ]
+    points = now.assign(label=now["tokens_per_s"].map(describe.significant))
+    sentences = {
+        name: [
+            f"{row.attention}, {row.context_tokens:,.0f} tokens: {describe.rate(row.tokens_per_s)}"
+            for row in each.itertuples()
+        ]
+        for name, each in (("rows", table), ("points", points))
+    }
     pace = streaming.READING_TOKENS_PER_SECOND
     reading = {"at": [pace], "label": [f"reading, {describe.significant(pace, 2)} tokens/s"]}
     picture = Picture(
-        "Speed over the context",
         "speeds",
-        Drawing(
-            {
-                "rows": table,
-                "points": points,
-                "ends": table[table["context_tokens"] == CONTEXTS[36]],
-                "reading": pd.DataFrame(reading),
-            },
-            (FASTEST,),
-            {
-                "attention": "attention",
-                "context_tokens": "context (tokens)",
-                "tokens_per_s": "tokens/s",
-                "times_reading": "times a reader's pace",
-            },
-            "Tokens per second over the context. " + ". ".join(points["sentence"]) + ".",
-        ),
+        "Speed over the context",
+        charts.speeds,
+        (FASTEST,),
+        {
+            "rows": table,
+            "points": points,
+            "ends": table[table["context_tokens"] == CONTEXTS[36]],
+            "reading": reading,
+        },
+        {
+            "attention": "attention",
+            "context_tokens": "context (tokens)",
+            "tokens_per_s": "tokens/s",
+            "times_reading": "times a reader's pace",
+        },
+        f"Tokens per second over the context. {'. '.join(sentences['points'])}.",
+        sentences,
         ("mha", "gqa"),
         {"mha": (0, FASTEST), "gqa": (0, FASTEST)},
     )

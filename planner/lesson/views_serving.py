@@ -4,11 +4,12 @@ import numpy as np
 import pandas as pd
 
 from planner import describe
-from planner.charts.curves import Drawing, ceiling
+from planner.charts.axes import ceiling
+from planner.charts.picture import Picture
 from planner.inputs.question import Figure
 from planner.inputs.scenario import Scenario
-from planner.lesson import levers, roofline
-from planner.lesson.view import Picture, View, decade
+from planner.lesson import charts, levers, roofline
+from planner.lesson.view import View, decade
 from planner.lesson.words import sources
 from planner.units import GB, TERA
 
@@ -75,43 +76,43 @@ def _roof(scenario, points, values):
     trail = roofline.phases(scenario, values["prompt"], BATCHES).assign(**tera)
     trail = trail[trail["phase"] == roofline.DECODE]
     points = points.assign(**tera, label=points["phase"])
-    for table in (points, trail):
-        table["sentence"] = [
+    sentences = {
+        name: [
             f"{row.phase}, batch {row.batch:,.0f}, prompt {row.prompt_tokens:,}: "
             f"{describe.significant(row.intensity)} FLOPs per byte, at most "
             f"{describe.significant(row.attainable)} TFLOP/s, held back by {row.bound}"
             for row in table.itertuples()
         ]
+        for name, table in (("points", points), ("trail", trail))
+    }
     low = decade(float(roof["attainable"].min())) / 10
     high = decade(1.5 * float(roof["attainable"].max()))
-    columns = {
-        "phase": "phase",
-        "batch": "batch",
-        "prompt_tokens": "prompt (tokens)",
-        "intensity": "FLOPs per byte",
-        "attainable": "attainable (TFLOP/s)",
-        "share_of_peak": "share of peak",
-        "bound": "held back by",
-    }
     ridge = pd.DataFrame({"at": [roofline.ridge(scenario)], "label": ["ridge"]})
+    rows = pd.concat([points, trail])
     return Picture(
-        "Under the roof",
         "roof",
-        Drawing(
-            {"rows": pd.concat([points, trail]), "roof": roof, "points": points, "trail": trail,
-             "ridge": ridge},
-            ((low, high),),
-            columns,
-            "Roofline. " + ". ".join(points["sentence"]) + ".",
-        ),
+        "Under the roof",
+        charts.roof,
+        ((low, high),),
+        {"rows": rows, "roof": roof, "points": points, "trail": trail, "ridge": ridge},
+        {
+            "phase": "phase",
+            "batch": "batch",
+            "prompt_tokens": "prompt (tokens)",
+            "intensity": "FLOPs per byte",
+            "attainable": "attainable (TFLOP/s)",
+            "share_of_peak": "share of peak",
+            "bound": "held back by",
+        },
+        f"Roofline. {'. '.join(sentences['points'])}.",
+        sentences,
         ("share",),
-    )  # fmt: skip
+    )
 
 
 def _timeline(scenario, values, total):
     bars = roofline.timeline(scenario, values["prompt"], values["output"], bars=60)
-    bars["part"] = bars["phase"].map({roofline.PREFILL: "compute", roofline.DECODE: "weights"})
-    bars["sentence"] = [
+    sentences = [
         f"Token {row.first_token:,}: prefill, {describe.duration(row.step_s)}"
         if row.phase == roofline.PREFILL
         else f"Tokens {row.first_token:,} to {row.last_token:,}: "
@@ -120,22 +121,22 @@ def _timeline(scenario, values, total):
     ]
     most = ceiling(total)
     return Picture(
-        "One request in time",
         "timeline",
-        Drawing(
-            {"rows": bars},
-            (most,),
-            {
-                "phase": "phase",
-                "first_token": "first token",
-                "last_token": "last token",
-                "start_s": "from (s)",
-                "end_s": "to (s)",
-                "step_s": "each (s)",
-            },
-            f"Time line of one request: first token after "
-            f"{describe.duration(bars['end_s'].iloc[0])}, last after {describe.duration(total)}.",
-        ),
+        "One request in time",
+        charts.timeline,
+        (most,),
+        {"rows": bars},
+        {
+            "phase": "phase",
+            "first_token": "first token",
+            "last_token": "last token",
+            "start_s": "from (s)",
+            "end_s": "to (s)",
+            "step_s": "each (s)",
+        },
+        f"Time line of one request: first token after "
+        f"{describe.duration(bars['end_s'].iloc[0])}, last after {describe.duration(total)}.",
+        {"rows": sentences},
         ("ttft", "tpot", "total"),
         {"ttft": (0, most), "total": (0, most)},
         "x",
@@ -191,36 +192,37 @@ def cost(values) -> View:
         ),
     )
     most = ceiling(first.load_bytes / GB)
+    alone = levers.compare(context, concurrency)
     pictures = (
-        _bars("Levers pulled, one after another", pulled, most, {"load": (0, most)}),
-        _bars("Each lever alone", levers.compare(context, concurrency), most, {}),
+        _bars("levers", "Levers pulled, one after another", pulled, most, {"load": (0, most)}),
+        _bars("each_lever", "Each lever alone", alone, most, {}),
     )
     return View(figures, pictures, sources=tuple(lever.source for lever in levers.LEVERS))
 
 
-def _bars(title, table, most, axes):
+def _bars(name, title, table, most, axes):
     table["gigabytes"] = table["load_bytes"] / GB
     table["label"] = table["load_bytes"].map(describe.data)
-    table["sentence"] = [
+    sentences = [
         f"{row.lever}: {describe.data(row.bytes_per_token)} a token, {row.label} in all. "
         f"{row.note} {sources()[row.source].cited if row.source else ''}".strip()
         for row in table.itertuples()
     ]
     return Picture(
+        name,
         title,
-        "levers",
-        Drawing(
-            {"rows": table},
-            (most,),
-            {
-                "lever": "lever",
-                "bytes_per_token": "bytes per token",
-                "request_bytes": "bytes per request",
-                "load_bytes": "bytes in all",
-                "note": "what it costs",
-            },
-            f"{title}. " + "; ".join(f"{r.lever}: {r.label}" for r in table.itertuples()) + ".",
-        ),
+        charts.levers,
+        (most,),
+        {"rows": table},
+        {
+            "lever": "lever",
+            "bytes_per_token": "bytes per token",
+            "request_bytes": "bytes per request",
+            "load_bytes": "bytes in all",
+            "note": "what it costs",
+        },
+        f"{title}. {'; '.join(f'{row.lever}: {row.label}' for row in table.itertuples())}.",
+        {"rows": sentences},
         ("token", "request", "load", "share"),
         axes,
         "x",

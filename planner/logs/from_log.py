@@ -170,15 +170,15 @@ def _layout(reading):
 def model_of(scenario: Scenario, reading: LogReading) -> dict:
     """What `reconcile` needs of the model: bytes, layers and sizes of one device's share."""
     model = scenario.the_model
-    widths = [presets.cache_format(each).bytes for each in (scenario.cache_k, scenario.cache_v)]
+    key_bytes, value_bytes = scenario.cache_widths
     weights = weights_of(model, scenario.weights)
     stage = parallel.stages(
-        scenario.layout, model.groups, weights, key_bytes=widths[0], value_bytes=widths[1]
+        scenario.layout, model.groups, weights, key_bytes=key_bytes, value_bytes=value_bytes
     )[0]
     held = stage.weights_bytes
     if reading.engine == "llama.cpp":
         held -= weights.embedding  # which stays with the processor
-    layers = cache_layers(model, scenario, stage.layers)
+    layers = cache_layers(scenario, stage)
     return {
         "bytes_per_token": sum(each.layers * each.token_bytes for each in layers) or 1.0,
         "layers": layers,

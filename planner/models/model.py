@@ -106,6 +106,10 @@ class LayerGroup:
             pairs = near + formulas.attended_pairs(tokens, ENDLESS) / self.stride
         return pairs
 
+    def attended(self, tokens):
+        """Keys that a new token attends to in one head of one layer, itself among `tokens`."""
+        return self.attended_pairs(tokens) - self.attended_pairs(tokens - 1)
+
     @property
     def span(self):
         """Tokens these layers keep at most; ∞ without a window."""
@@ -125,7 +129,12 @@ class LayerGroup:
         return "full" if self.value_dim else "latent"
 
     def with_kv_heads(self, share):
-        """The same layers with a key-value head of full width for every `share` query heads."""
+        """The same layers with a key-value head of full width for every `share` query heads.
+
+        As they are where no query head says what full width is.
+        """
+        if not self.query_heads or not self.query_dim + self.output_dim:
+            return self
         return replace(
             self,
             kv_heads=-(-self.query_heads // share),
@@ -143,6 +152,13 @@ class CacheShape(NamedTuple):
     fixed: float
     per_token: float
     windowed: tuple[tuple[float, float], ...]
+
+    def request_bytes(self, context_tokens):
+        """Cache of one request of so many tokens."""
+        grows = ((self.per_token, ENDLESS), *self.windowed)
+        return formulas.layered_cache_bytes(
+            self.fixed, [each for each, _ in grows], [most for _, most in grows], context_tokens
+        )
 
 
 @dataclass(frozen=True)
@@ -203,6 +219,8 @@ class Model:
             raise ValueError("experts_per_token is more than there are experts")
         if bool(self.expert_parameters) != bool(self.experts_per_token):
             raise ValueError("expert_parameters and experts_per_token go together")
+        if not self.stores() and not self.fixed_bytes:
+            raise ValueError("no layer stores anything: no key-value heads with a width, no state")
 
     @property
     def layers(self):
@@ -226,8 +244,14 @@ class Model:
         )
         if not self.experts:
             return always
+        return always + self.expert_parameters * self.experts_read(tokens)
+
+    def experts_read(self, tokens):
+        """The part of the routed experts that a pass over so many tokens reads; 0 without any."""
+        if not self.experts:
+            return 0.0
         covered = formulas.experts_covered(self.experts, self.experts_per_token, tokens)
-        return always + self.expert_parameters * covered / self.experts
+        return covered / self.experts
 
     @property
     def active_parameters(self):

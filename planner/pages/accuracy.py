@@ -1,9 +1,10 @@
 """The Accuracy page: predicted against measured, for every measurement the project carries."""
 
+from dataclasses import asdict
+
 import streamlit as st
 
 from planner.evidence import accuracy, scatter, summary
-from planner.evidence import charts as charts_accuracy
 from planner.pages import controls, tables
 
 state = st.session_state
@@ -15,7 +16,7 @@ if controls.entered("accuracy"):
 
 def asked(name):
     """Take one input; what no longer goes with the quantity falls back to all."""
-    query = {key: [value] for key, value in accuracy.as_link(state.view).items()}
+    query = {key: [value] for key, value in asdict(state.view).items()}
     query[name] = [state[f"view-{name}"] or getattr(accuracy.View, name)]
     state.view = accuracy.decode(query)[0]
     state.view_notices = ()
@@ -62,19 +63,13 @@ st.subheader(f"{quantity.name}: {quantity.what}", anchor=False)
 if rows.empty:
     st.markdown("No measurement is of this engine, this device and this kind. Widen the filter.")
 else:
-    st.markdown(f"{scatter.told(rows, 'predicted').capitalize()}.")
+    st.markdown(f"{scatter.errors_in_words(rows, 'predicted').capitalize()}.")
     if note := scatter.aside(rows):
         st.markdown(note)
-    drawings = {
-        "Predicted over measured": (
-            charts_accuracy.predicted,
-            scatter.scatter(view, rows, "predicted"),
-        )
-    }
+    pictures = [scatter.scatter(view, rows, "predicted")]
     if rows["ideal"].notna().any():
-        ideal = scatter.scatter(view, rows, "ideal")
-        drawings["The ideal formula over measured"] = (charts_accuracy.ideal, ideal)
-    controls.show_drawings(drawings.items())
+        pictures.append(scatter.scatter(view, rows, "ideal"))
+    controls.show_pictures(pictures)
     st.markdown(
         ":small[Dashed: predicted as measured. Grey: the stated 80 % band, where there is one. "
         "The table of the measurements links each to its source.]"
@@ -84,7 +79,7 @@ else:
     groups = scatter.bars(view, rows)
     left, right = st.columns(2, gap="large")
     with left:
-        controls.show_drawing("Error by group", charts_accuracy.bars, groups)
+        controls.show_picture(groups)
     with right:
         st.dataframe(groups.frames["table"], hide_index=True, key="groups")
 

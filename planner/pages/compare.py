@@ -5,11 +5,10 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from planner.compare import differences, mistakes
+from planner.compare import differences, mistakes, overlays
 from planner.compare.comparison import LETTERS, NAME_LENGTH, SAY_LENGTH, Comparison, Variant, encode
 from planner.inputs import presets, question
 from planner.pages import controls, pinned, screen, tables, take_along
-from planner.reports import comparison_html
 
 TABLE = """<style>
 .compared { border-collapse: collapse; width: 100%; font-size: 0.875rem }
@@ -100,8 +99,10 @@ def results(found: Comparison):
     st.html(f"<small>For all: {escape(differences.alike(all_))}</small>")
     st.markdown("**What comes of it**")
     table(differences.results(all_))
-    drawings = comparison_html.drawings(all_)
-    controls.show_drawings(drawings.items(), lambda spec, *_: screen.sized(spec, text=14))
+    pictures = controls.show_pictures(
+        overlays.pictures(all_),
+        lambda picture, dark: screen.sized(picture.specification(dark), text=14),
+    )
     with controls.folded("mistakes", "Why does another calculator say otherwise?") as open_:
         if open_:
             wrong(found)
@@ -110,10 +111,10 @@ def results(found: Comparison):
             numbers = differences.numbers(all_)
             st.dataframe(numbers, hide_index=True, key="table-figures")
             tables.download(numbers, "comparison")
-            tables.of_drawings(drawings)
+            tables.of_pictures(pictures)
     with controls.folded("take-along", "Take it along") as open_:
         if open_:
-            take_along.show_comparison(found, drawings)
+            take_along.show_comparison(found, pictures)
 
 
 def wrong(found: Comparison):

@@ -4,6 +4,7 @@ The scenario lives in the session; a control shows it and, when moved, replaces 
 read when a page is entered (a link, a reload, Back) and written after every change.
 """
 
+from collections.abc import Iterable
 from contextlib import contextmanager
 from html import escape
 from urllib.parse import urlencode
@@ -12,7 +13,7 @@ import pyarrow
 import streamlit as st
 
 from planner import describe
-from planner.charts import charts
+from planner.charts.picture import Picture
 from planner.hardware import parallel
 from planner.inputs import overrides, presets
 from planner.inputs.link import Notice, Number
@@ -292,53 +293,44 @@ def folded(key: str, label: str):
         yield box.open
 
 
-def show_drawings(drawings, marked=None) -> dict:
-    """Charts, two a row, in pairs of a title and what `show_drawing` takes; the same by title.
+def show_pictures(pictures: Iterable[Picture], specified=Picture.specification) -> list[Picture]:
+    """Pictures, two a row, as `show_picture` shows them; the same as a list.
 
     Each is sent before the next is worked out, so that the first are seen the sooner.
     """
-    shown, places = {}, ()
-    for title, (chart, drawing) in drawings:
+    shown, places = [], ()
+    for picture in pictures:
         place, *places = places or st.columns(2, gap="large")
         with place:
-            show_drawing(title, chart, drawing, marked)
-        shown[title] = chart, drawing
+            show_picture(picture, specified)
+        shown.append(picture)
     return shown
 
 
-def show_drawing(title, chart, drawing, marked=None):
-    """One chart under its title, where the caller stands.
+def show_picture(picture: Picture, specified=Picture.specification):
+    """A picture under its title, with what it shows in words for whoever does not see it.
 
-    `marked` takes a specification, its chart function and bounds, and gives what is to be drawn,
-    or None where it must wait.
+    specified: takes the picture and whether the page is dark, and gives the specification to draw,
+    or None where it must wait for a guess. The words are not the chart's own `alt`, which is part
+    of its specification: each change of it would build the chart anew, which takes the browser
+    thrice as long as drawing it anew.
     """
-    with st.container(key=f"chart-{chart.__name__}"):
-        spec = charts.prepared(chart, *drawing.bounds, st.context.theme.type == "dark")
-        if marked:
-            spec = marked(spec, chart, drawing.bounds)
-        put_chart(title, spec, drawing, chart.__name__)
+    with st.container(key=f"chart-{picture.id}"):
+        spec = specified(picture, screen.dark())
+        words = "" if spec is None else UNSEEN.format(escape(picture.alt))
+        st.html(f"<b>{escape(picture.title)}</b>{words}")
+        if spec is None:
+            predict.waiting()
+        else:
+            spec = {**spec, "datasets": datasets(picture)}
+            st.vega_lite_chart(spec=spec, key=picture.id, alt=picture.title)
 
 
-def put_chart(title, spec, drawing, key):
-    """A chart under its title, with what it shows in words for whoever does not see it.
-
-    Where there is no specification, it must wait for a guess. The words are not the chart's own
-    `alt`, which is part of its specification: each change of it would build the chart anew, which
-    takes the browser thrice as long as drawing it anew.
-    """
-    said = UNSEEN.format(escape(drawing.alt)) if spec is not None else ""
-    st.html(f"<b>{escape(title)}</b>{said}")
-    if spec is None:
-        predict.waiting()
-    else:
-        st.vega_lite_chart(spec={**spec, "datasets": datasets(drawing)}, key=key, alt=title)
-
-
-def datasets(drawing) -> dict:
-    """A drawing's data as it goes to the browser. Columns go without the frame they would make."""
+def datasets(picture: Picture) -> dict:
+    """A picture's data as it goes to the browser: columns without the frame they would make."""
     return {
-        name: pyarrow.table(held) if isinstance(held, dict) else held
-        for name, held in drawing.data.items()
+        name: pyarrow.table(columns) if isinstance(columns, dict) else columns
+        for name, columns in picture.datasets.items()
     }
 
 

@@ -9,9 +9,7 @@ from html import escape
 
 import streamlit as st
 
-from planner.charts import charts
 from planner.inputs.link import Notice, Number
-from planner.lesson import charts as lesson_charts
 from planner.lesson import states, words
 from planner.lesson.view import View
 from planner.pages import controls, predict, screen
@@ -139,23 +137,10 @@ def figures(visit: Visit) -> predict.Asked:
 def pictures(visit: Visit, asked: predict.Asked):
     """The page's charts, its arithmetic and its tables, less what gives a hidden figure away."""
     view = visit.view
-    places = [
-        place for _ in range(0, len(view.pictures), 2) for place in st.columns(2, gap="large")
-    ]
-    for number, (place, picture) in enumerate(zip(places, view.pictures, strict=False)):
-        with place.container(key=f"chart-{number}"):
-            spec = _spec(asked, picture) if asked.allows(picture.gives) else None
-            controls.put_chart(picture.title, spec, picture.drawing, f"{visit.page}-{number}")
+    controls.show_pictures(view.pictures, asked.specification)
     if view.lines:
         _arithmetic(asked, view)
-    _tables(asked, view, visit.page)
-
-
-def _spec(asked, picture):
-    draw = getattr(lesson_charts, picture.chart)
-    spec = charts.prepared(draw, *picture.drawing.bounds, screen.dark())
-    spec = asked.picture(picture, spec, screen.dark())
-    return screen.sized(spec)
+    _tables(asked, view)
 
 
 def _arithmetic(asked, view):
@@ -167,16 +152,15 @@ def _arithmetic(asked, view):
             )
 
 
-def _tables(asked, view, page):
+def _tables(asked, view):
     place = st.expander("The numbers", key="numbers", on_change="rerun")
     if not place.open:
         return
     with place:
-        for number, picture in enumerate(view.pictures):
+        for picture in view.pictures:
             if asked.shows(picture.gives):
                 st.markdown(f"**{picture.title}**")
-                table = picture.drawing.table()
-                st.dataframe(table, hide_index=True, key=f"table-{page}-{number}")
+                st.dataframe(picture.table(), hide_index=True, key=f"table-{picture.id}")
 
 
 def closed(visit: Visit, asked: predict.Asked | None = None):

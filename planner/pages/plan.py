@@ -3,9 +3,10 @@
 import streamlit as st
 
 from planner import answer, describe
-from planner.charts import bars
+from planner.charts import of_plan
+from planner.charts import tables as plan_tables
 from planner.pages import controls, model_dialog, pinned, predict, screen, tables, take_along
-from planner.reports import plan_html, plan_report
+from planner.reports import plan_report
 from planner.serving import evaluate
 
 METRIC_WIDTH = {False: 132, True: 170}  # by presenting
@@ -51,20 +52,20 @@ with st.container(key="inputs"):
 
 asked.metrics(METRIC_WIDTH)
 
-drawings = controls.show_drawings(plan_html.drawn(evaluation), asked.drawn)
+pictures = controls.show_pictures(of_plan.pictures(evaluation), asked.specification)
 
 with controls.folded("model-box", "The model") as open_:
     if open_ and asked.answered(st):
         st.markdown(describe.model_sentence(own.model))
-        st.dataframe(bars.layers(own), hide_index=True, key="layers-table")
+        st.dataframe(plan_tables.layers(own), hide_index=True, key="layers-table")
         st.caption(f"Source: {own.model.source or 'this link'}")
 
 if not evaluation.ideal:
     with controls.folded("reserve-box", "What the engine takes") as open_:
         if open_ and asked.answered(st):
             st.text(evaluation.reserve.line())
-            st.dataframe(bars.reserve_table(evaluation), hide_index=True, key="reserve-table")
-            st.dataframe(bars.engine_table(evaluation), hide_index=True, key="engine-table")
+            st.dataframe(plan_tables.reserve(evaluation), hide_index=True, key="reserve-table")
+            st.dataframe(plan_tables.engine(evaluation), hide_index=True, key="engine-table")
 
 with controls.folded("arithmetic", "The arithmetic") as open_:
     if open_ and asked.answered(st):
@@ -75,11 +76,11 @@ with controls.folded("arithmetic", "The arithmetic") as open_:
 
 with controls.folded("numbers", "The numbers") as open_:
     if open_ and asked.answered(st):
-        tables.of_drawings(drawings)
+        tables.of_pictures(pictures)
 
 with controls.folded("take-along", "Take it along") as open_:
     if open_ and asked.answered(st):
-        take_along.show(evaluation, drawings)
+        take_along.show(evaluation, pictures)
 
 with controls.folded("left-out", "What this leaves out") as open_:
     if open_:

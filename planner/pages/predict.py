@@ -9,17 +9,17 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from planner.charts.picture import Picture, marked
 from planner.inputs import question
 from planner.inputs.question import Figure, Question
 from planner.inputs.scenario import encode
-from planner.lesson import charts as lesson_charts
 from planner.lesson import plan_questions as plan_page
 from planner.lesson.questions import read_number
-from planner.lesson.view import Picture
 from planner.pages import screen
 from planner.serving import Evaluation
 
 HIDDEN = "?"
+TEXT = {False: 17, True: 14}  # size of words on a chart for a room, by whether it is of a plan
 METRIC_WIDTH = {False: 165, True: 230}  # by presenting; two fit beside each other on a phone
 WAITING = "Shown once you have guessed."
 
@@ -103,14 +103,24 @@ class Asked:
         """Whether nothing is hidden any more; says so where something is."""
         return self.shows(self.hidden, place)
 
-    def picture(self, picture: Picture, spec, dark):
-        """A Learn chart's specification with the guesses on it."""
-        marks = [
-            question.mark(self.question.guesses[name], *ends)
-            for name, ends in picture.axes.items()
-            if name in self.question.guesses
-        ]
-        return _marked(spec, marks, picture.channel, dark)
+    def specification(self, picture: Picture, dark: bool) -> dict | None:
+        """A chart's specification with the guesses on it; None where it must wait for them."""
+        guesses = self.question.guesses
+        if self.own:
+            gives = plan_page.GIVES.get(picture.id, ())
+            marks = plan_page.marks(self.own, picture.id, guesses, *picture.bounds[:2])
+        else:
+            gives = picture.gives
+            marks = [
+                question.mark(guesses[name], *ends)
+                for name, ends in picture.axes.items()
+                if name in guesses
+            ]
+        if not self.allows(gives):
+            return None
+        spec = screen.sized(picture.specification(dark), TEXT[bool(self.own)])
+        rows = [{"at": each.at, "label": each.label} for each in marks]
+        return marked(spec, rows, picture.channel, dark) if rows else spec
 
     # --- the Plan page ---
 
@@ -119,15 +129,6 @@ class Asked:
         if not self.hidden:
             return answer, detail
         return "What do you expect?", "The answer shows once you have guessed."
-
-    def drawn(self, spec, chart, bounds):
-        """A Plan chart's specification with the guesses on it; None where it must wait."""
-        name = chart.__name__
-        if not self.allows(plan_page.GIVES.get(name, ())):
-            return None
-        spec = screen.sized(spec, text=14)
-        marks = plan_page.marks(self.own, name, self.question.guesses, *bounds[:2])
-        return _marked(spec, marks, plan_page.CHANNEL.get(name), screen.dark())
 
     # --- making a question ---
 
@@ -153,13 +154,6 @@ class Asked:
                 st.code(f"{screen.address()}?{link}", language=None, wrap_lines=True)
             else:
                 st.caption("Choose a figure, and its link appears here.")
-
-
-def _marked(spec, marks, channel, dark):
-    if not marks:
-        return spec
-    rows = [{"at": each.at, "label": each.label} for each in marks]
-    return lesson_charts.guessed(spec, rows, channel, dark)
 
 
 def plan(own: Evaluation) -> Asked:

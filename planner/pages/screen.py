@@ -4,8 +4,8 @@ from html import escape
 
 import streamlit as st
 
-from planner.charts import charts
-from planner.lesson import charts as lesson_charts
+from planner.charts.picture import enlarged
+from planner.charts.style import PAPER
 from planner.pages.components import component
 
 _keys = component("keys")
@@ -101,13 +101,13 @@ def dress(query: str, lesson: bool = False, held: bool = False):
     if presenting():
         look += PRESENT + (PRESENT_LESSON if lesson else "")
     elif lesson:
-        look += PHONE + (HELD.replace("PAPER", charts.PAPER[dark()]) if held else "")
+        look += PHONE + (HELD.replace("PAPER", PAPER[dark()]) if held else "")
     st.html(f'{look}<p class="on-paper">{escape(address())}?{escape(query)}</p>')
 
 
-def sized(spec: dict, **sizes: int) -> dict:
-    """A chart's specification, in larger type for a room."""
-    return lesson_charts.large(spec, **sizes) if presenting() else spec
+def sized(spec: dict, text: int) -> dict:
+    """A chart's specification, in larger type for a room. text: the size of words on it."""
+    return enlarged(spec, text) if presenting() else spec
 
 
 def switch(lesson: bool = False):

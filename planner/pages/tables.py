@@ -1,6 +1,10 @@
 """Tables that pages show, each with its download."""
 
+from collections.abc import Iterable
+
 import streamlit as st
+
+from planner.charts.picture import Picture
 
 
 def download(frame, name: str):
@@ -15,10 +19,10 @@ def download(frame, name: str):
     )
 
 
-def of_drawings(drawings: dict):
-    """The table behind each chart, under the chart's title."""
-    for title, (chart, drawing) in drawings.items():
-        table = drawing.table()
-        st.markdown(f"**{title}**")
-        st.dataframe(table, hide_index=True, key=f"table-{chart.__name__}")
-        download(table, chart.__name__)
+def of_pictures(pictures: Iterable[Picture]):
+    """The table behind each picture, under its title."""
+    for picture in pictures:
+        table = picture.table()
+        st.markdown(f"**{picture.title}**")
+        st.dataframe(table, hide_index=True, key=f"table-{picture.id}")
+        download(table, picture.id)

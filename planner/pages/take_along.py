@@ -5,6 +5,7 @@ import shlex
 
 import streamlit as st
 
+from planner.charts.picture import Picture
 from planner.compare.comparison import Comparison
 from planner.compare.comparison import encode as encode_comparison
 from planner.inputs.scenario import encode
@@ -31,7 +32,7 @@ FORMS = {
 }
 
 
-def show(evaluation: Evaluation, drawings: dict):
+def show(evaluation: Evaluation, pictures: list[Picture]):
     """Downloads of the plan, and the commands that start it. What takes long is made on a click."""
     at = screen.address()
     _downloads(
@@ -40,16 +41,16 @@ def show(evaluation: Evaluation, drawings: dict):
         markdown=lambda: document.markdown(plan_report.document(evaluation, at)),
         csv=lambda: plan_report.as_csv(evaluation),
         json=lambda: _json(plan_report.with_sources(evaluation)),
-        charts=lambda: images.archive(drawings, plan_html.origin(evaluation, at)),
+        charts=lambda: images.archive(pictures, plan_html.origin(evaluation, at)),
     )
     query = encode(evaluation.plan.scenario)
-    _copy("plan", drawings, query)
+    _copy("plan", pictures, query)
     for each in commands.of(evaluation):
         st.code(each.script(), language="bash", wrap_lines=True)
     _elsewhere("plan", f"{at.rstrip('/')}/api/plan?{query}", query)
 
 
-def show_comparison(found: Comparison, drawings: dict):
+def show_comparison(found: Comparison, pictures: list[Picture]):
     """Downloads of the comparison, and the same from elsewhere."""
     at, query = screen.address(), encode_comparison(found)
     _downloads(
@@ -58,9 +59,9 @@ def show_comparison(found: Comparison, drawings: dict):
         markdown=lambda: document.markdown(comparison_report.document(found, at)),
         csv=lambda: comparison_report.as_csv(found),
         json=lambda: _json(comparison_report.as_dict(found, plan_report.with_sources)),
-        charts=lambda: images.archive(drawings, comparison_html.origin(found, at)),
+        charts=lambda: images.archive(pictures, comparison_html.origin(found, at)),
     )
-    _copy("compare", drawings, query)
+    _copy("compare", pictures, query)
     _elsewhere("comparison", f"{at.rpartition('/')[0]}/api/compare?{query}", query)
 
 
@@ -78,9 +79,9 @@ def _downloads(name, **made):
             )
 
 
-def _copy(of, drawings, query):
+def _copy(of, pictures, query):
     """A button for each chart, which puts it into the clipboard."""
-    named = [{"title": title, "name": chart.__name__} for title, (chart, _) in drawings.items()]
+    named = [{"title": picture.title, "name": picture.id} for picture in pictures]
     _images(key="copy-image", data={"of": of, "charts": named, "query": query})
 
 

@@ -88,7 +88,7 @@ def _weights(plan):
 
 
 def _layer_bytes(plan, group):
-    """One group's bytes for a stored token, as a sum of products."""
+    """One group's bytes for a stored token: of its heads, of its indexer; “” where it has none."""
     scenario = plan.scenario
     key, value = (presets.cache_format(each).bytes for each in (scenario.cache_k, scenario.cache_v))
     head = f"{group.layers} layers × {group.kv_heads} heads"
@@ -99,22 +99,23 @@ def _layer_bytes(plan, group):
         text = f"{head} × ({parts})"
     else:  # a latent is stored once, for keys and values together
         text = f"{head} × {group.key_dim} × {exact(key)} bytes"
+    stores = group.kv_heads and (group.key_dim or group.value_dim)
     index = f"{group.layers} layers × {group.index_bytes} bytes" if group.index_bytes else ""
-    return text, index
+    return text if stores else "", index
 
 
 def _cache(plan):
-    groups = [group for group in plan.model.groups if group.kv_heads]
     growing, windowed = [], []
-    for group in groups:
-        text, index = _layer_bytes(plan, group)
+    for group in plan.model.groups:
+        heads, index = _layer_bytes(plan, group)
+        both = " + ".join(text for text in (heads, index) if text)
         if group.stride > 1:
-            growing.append(f"({text}{f' + {index}' if index else ''}) / {group.stride}")
-        elif group.window is None:
-            growing += [text, index]
-        if group.window:
-            windowed.append(text if group.stride > 1 else " + ".join(filter(None, (text, index))))
+            growing.append(f"({both}) / {group.stride}" if both else "")
+            windowed.append(heads if group.window else "")
+        else:
+            (windowed if group.window else growing).append(both)
     growing = [text for text in growing if text]
+    windowed = [text for text in windowed if text]
     if growing:
         token = _worked(plan, "cache_bytes_per_token", " + ".join(growing))
         yield replace(token, result=f"{exact(plan.cache_bytes_per_token)} bytes")

@@ -1,25 +1,11 @@
-"""A comparison's charts, and the comparison as one HTML page with these in it."""
+"""A comparison as one HTML page with its pictures in it, and what these say standing alone."""
 
-from planner.compare import charts as comparison_charts
-from planner.compare import differences, overlays
+from planner.charts.picture import Picture
+from planner.compare import differences
 from planner.compare.comparison import Comparison, encode
-from planner.compare.differences import Shown
-from planner.reports import comparison_report, document
+from planner.compare.overlays import pictures
+from planner.reports import comparison_report, page
 from planner.reports.images import Origin
-from planner.reports.plan_html import picture
-
-
-def drawings(all_: list[Shown]) -> dict:
-    """The charts of a comparison by title: each a chart function and the drawing that it shows."""
-    lines = overlays.latency(all_)
-    full = ", × where memory is full" if len(lines.frames["full"]) else ""
-    return {
-        "Memory of the fullest device": (
-            comparison_charts.overlaid_memory,
-            overlays.memory(all_),
-        ),
-        f"Time per token{full}": (comparison_charts.overlaid_latency, lines),
-    }
 
 
 def origin(comparison: Comparison, address: str = "") -> Origin:
@@ -27,14 +13,14 @@ def origin(comparison: Comparison, address: str = "") -> Origin:
     return Origin(" · ".join(comparison.named()), f"{address}?{encode(comparison)}")
 
 
-def pictured(comparison: Comparison, address: str) -> tuple[str, dict, Origin]:
-    """The headline of a comparison, its charts, and what pictures of them say of it.
+def pictured(comparison: Comparison, address: str) -> tuple[str, list[Picture], Origin]:
+    """The headline of a comparison, its pictures, and what they say of it where they stand alone.
 
     address: where the app is, below which the comparison has its page.
     """
     all_ = differences.shown(comparison)
-    said = origin(comparison, f"{address}compare")
-    return differences.headline(all_), drawings(all_), said
+    at = origin(comparison, f"{address}compare")
+    return differences.headline(all_), list(pictures(all_)), at
 
 
 def as_html(comparison: Comparison, address: str = "") -> str:
@@ -42,9 +28,5 @@ def as_html(comparison: Comparison, address: str = "") -> str:
 
     A comparison of nothing is a ValueError.
     """
-    return document.html(comparison_report.document(comparison, address, _charts(comparison)))
-
-
-def _charts(comparison):
-    for title, pair in drawings(differences.shown(comparison)).items():
-        yield picture(title, *pair)
+    drawn = pictures(differences.shown(comparison))
+    return page.html(comparison_report.document(comparison, address, drawn))

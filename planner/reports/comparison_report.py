@@ -11,7 +11,7 @@ from planner.compare import differences
 from planner.compare.comparison import Comparison, encode
 from planner.compare.differences import Shown
 from planner.reports import plan_report
-from planner.reports.document import REPORT_VERSION, Chart, Document, Section, Table
+from planner.reports.document import REPORT_VERSION, Document, Section, Table
 
 
 def fits(all_: list[Shown]) -> bool:
@@ -70,11 +70,11 @@ def numbers(all_: list[Shown]) -> list[tuple[str, ...]]:
     return found
 
 
-def document(comparison: Comparison, address: str = "", charts: Iterable[Chart] = ()) -> Document:
-    """The whole report: verdicts, what differs, the results, charts, every number.
+def document(comparison: Comparison, address: str = "", pictures: Iterable = ()) -> Document:
+    """The whole report: verdicts, what differs, the results, pictures, every number.
 
-    address: where its page is, to make the link a whole one. A comparison of nothing is a
-    ValueError.
+    pictures: those of `charts.picture`. address: where its page is, to make the link a whole one.
+    A comparison of nothing is a ValueError.
     """
     if not comparison.variants:
         raise ValueError("nothing is compared")
@@ -89,7 +89,7 @@ def document(comparison: Comparison, address: str = "", charts: Iterable[Chart] 
             bullets=[differences.against(all_[0], each) for each in all_[1:]],
         ),
         Section("What differs", (alike,), table=_table(differences.inputs(all_))),
-        Section("Results", table=_table(results), charts=charts),
+        Section("Results", table=_table(results), pictures=pictures),
         Section("The numbers", table=Table(["what", "kind", *labels], numbers(all_))),
     )
     return Document(differences.headline(all_), sections, f"{address}?{encode(comparison)}")

@@ -9,11 +9,13 @@ import struct
 import textwrap
 import zipfile
 import zlib
+from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
 from planner import __version__
-from planner.charts import charts
+from planner.charts.picture import Picture
+from planner.charts.style import MUTED
 from planner.reports import renderer
 
 WIDTH = 460  # of a plot, in pixels of the screen
@@ -25,7 +27,7 @@ OUTSIDE = ("$schema", "config", "datasets")  # of a chart that becomes part of a
 HEADING = {
     "anchor": "start",
     "fontSize": 15,
-    "subtitleColor": charts.MUTED[False],
+    "subtitleColor": MUTED[False],
     "subtitlePadding": 4,
     "offset": 14,
 }
@@ -36,7 +38,7 @@ NAME = f"LLM capacity planner {__version__}"
 class Origin(NamedTuple):
     """What a picture is of: its inputs in words, and the link that reopens it."""
 
-    said: str
+    inputs: str
     link: str
 
     @property
@@ -45,13 +47,13 @@ class Origin(NamedTuple):
         return f"{self.link} · {NAME}"
 
 
-def specification(chart, drawing) -> dict:
+def specification(picture: Picture) -> dict:
     """One chart with its data in it, as Vega-Lite; on paper, so light."""
-    spec = _in_sight(charts.prepared(chart, *drawing.bounds, False))
-    frames = {
-        name: json.loads(frame.to_json(orient="records")) for name, frame in drawing.frames.items()
+    spec = _in_sight(picture.specification(dark=False))
+    data = {
+        name: json.loads(frame.to_json(orient="records")) for name, frame in picture.frames.items()
     }
-    return {**spec, "width": WIDTH, "datasets": {**spec.get("datasets", {}), **frames}}
+    return {**spec, "width": WIDTH, "datasets": {**spec.get("datasets", {}), **data}}
 
 
 def _in_sight(spec):
@@ -65,12 +67,12 @@ def _unseen(layer):
     return isinstance(mark, dict) and mark.get("opacity") == 0
 
 
-def framed(title: str, chart, drawing, origin: Origin) -> dict:
+def framed(picture: Picture, origin: Origin) -> dict:
     """One chart under its title and inputs and above its link, to stand by itself."""
-    spec, outside = _apart(specification(chart, drawing))
+    spec, outside = _apart(specification(picture))
     return {
         **outside,
-        "title": {**HEADING, "text": title, "subtitle": textwrap.wrap(origin.said, LINE)},
+        "title": _heading(picture.title, origin, LINE),
         "vconcat": [spec, _footer(origin)],
         "resolve": {"legend": {"color": "independent"}},
         "background": "white",
@@ -80,22 +82,22 @@ def framed(title: str, chart, drawing, origin: Origin) -> dict:
 
 def _apart(spec):
     """A specification without what must stand outside of a larger one, and that."""
-    inside = {key: held for key, held in spec.items() if key not in OUTSIDE}
+    inside = {key: part for key, part in spec.items() if key not in OUTSIDE}
     return inside, {key: spec[key] for key in OUTSIDE if key in spec}
 
 
-def card(title: str, drawings: dict, origin: Origin) -> dict:
+def card(title: str, pictures: Sequence[Picture], origin: Origin) -> dict:
     """The first two charts of a page beside each other, as a chat shows a link."""
     views, outside, frames = [], {}, {}
-    for place, (name, drawn) in enumerate(list(drawings.items())[:2]):
-        spec, outside = _apart(specification(*drawn))
+    for place, picture in enumerate(pictures[:2]):
+        spec, outside = _apart(specification(picture))
         # Two charts may call their frames alike, so each name gets its place before it.
-        frames |= {f"{place}-{each}": held for each, held in outside["datasets"].items()}
-        views.append({**_renamed(spec, f"{place}-"), "width": CARD_WIDTH, "title": name})
+        frames |= {f"{place}-{each}": rows for each, rows in outside["datasets"].items()}
+        views.append({**_renamed(spec, f"{place}-"), "width": CARD_WIDTH, "title": picture.title})
     return {
         **outside,
         "datasets": frames,
-        "title": {**HEADING, "text": title, "subtitle": textwrap.wrap(origin.said, 2 * LINE)},
+        "title": _heading(title, origin, 2 * LINE),
         "hconcat": views,
         "spacing": 30,
         "resolve": {"legend": {"color": "independent"}, "scale": {"color": "independent"}},
@@ -104,13 +106,17 @@ def card(title: str, drawings: dict, origin: Origin) -> dict:
     }
 
 
+def _heading(title, origin, signs):
+    return {**HEADING, "text": title, "subtitle": textwrap.wrap(origin.inputs, signs)}
+
+
 def _renamed(spec, before):
     """A specification whose named data have their names after `before`."""
     if isinstance(spec, dict):
-        found = {key: _renamed(held, before) for key, held in spec.items()}
-        data = found.get("data")
-        return {**found, "data": {"name": before + data["name"]}} if data else found
-    return [_renamed(held, before) for held in spec] if isinstance(spec, list) else spec
+        renamed = {key: _renamed(part, before) for key, part in spec.items()}
+        data = renamed.get("data")
+        return {**renamed, "data": {"name": before + data["name"]}} if data else renamed
+    return [_renamed(part, before) for part in spec] if isinstance(spec, list) else spec
 
 
 def _footer(origin):
@@ -118,7 +124,7 @@ def _footer(origin):
     lines = textwrap.wrap(origin.signed, SMALL_LINE, break_on_hyphens=False)
     if len(lines) > LINK_LINES:
         lines = [NAME]
-    style = {"align": "left", "baseline": "top", "fontSize": 8, "color": charts.MUTED[False]}
+    style = {"align": "left", "baseline": "top", "fontSize": 8, "color": MUTED[False]}
     return {
         "data": {"values": [{}]},
         "mark": {"type": "text", **style},
@@ -138,23 +144,23 @@ def svg(spec: dict, comment: str = "") -> str:
 def png(spec: dict, comment: str = "") -> bytes:
     """A specification as PNG, on white. comment: kept in the file, unseen."""
     made = renderer.drawn({"background": "white", **spec}, "png")
-    said = _chunk(b"tEXt", b"Comment\0" + comment.encode("latin-1", "replace"))
-    return made[:AFTER_HEADER] + said + made[AFTER_HEADER:]
+    text = _chunk(b"tEXt", b"Comment\0" + comment.encode("latin-1", "replace"))
+    return made[:AFTER_HEADER] + text + made[AFTER_HEADER:]
 
 
-def _chunk(kind, held):
+def _chunk(kind, content):
     """A chunk of a PNG file (PNG specification, 5.3)."""
-    crc = zlib.crc32(kind + held)
-    return struct.pack(">I", len(held)) + kind + held + struct.pack(">I", crc)
+    crc = zlib.crc32(kind + content)
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", crc)
 
 
-def archive(drawings: dict, origin: Origin) -> bytes:
-    """A ZIP file with every chart of a page, by title, as SVG and as PNG, and their link."""
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as files:
-        files.writestr("link.txt", f"{origin.said}\n{origin.link}\n{NAME}\n")
-        for title, (chart, drawing) in drawings.items():
-            spec = framed(title, chart, drawing, origin)
-            files.writestr(f"{chart.__name__}.svg", svg(spec, origin.signed))
-            files.writestr(f"{chart.__name__}.png", png(spec, origin.signed))
-    return held.getvalue()
+def archive(pictures: Sequence[Picture], origin: Origin) -> bytes:
+    """A ZIP file with every chart of a page, by its id, as SVG and as PNG, and their link."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as files:
+        files.writestr("link.txt", f"{origin.inputs}\n{origin.link}\n{NAME}\n")
+        for picture in pictures:
+            spec = framed(picture, origin)
+            files.writestr(f"{picture.id}.svg", svg(spec, origin.signed))
+            files.writestr(f"{picture.id}.png", png(spec, origin.signed))
+    return packed.getvalue()

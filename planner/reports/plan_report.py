@@ -16,7 +16,7 @@ from dataclasses import fields
 from planner import __version__, answer, describe, figures
 from planner.inputs.scenario import Scenario, encode
 from planner.reports import arithmetic
-from planner.reports.document import REPORT_VERSION, Chart, Document, Section, Table
+from planner.reports.document import REPORT_VERSION, Document, Section, Table
 from planner.serving import Evaluation
 
 WHOLE = ("bytes", "tokens", "requests", "devices", "FLOP")  # units written without a point
@@ -146,10 +146,10 @@ def equations(evaluation: Evaluation) -> list[arithmetic.Worked]:
     return [*engine, *arithmetic.arithmetic(evaluation.plan)]
 
 
-def document(evaluation: Evaluation, address: str = "", charts: Iterable[Chart] = ()) -> Document:
-    """The whole report: verdict, charts, numbers, the arithmetic, assumptions and limits.
+def document(evaluation: Evaluation, address: str = "", pictures: Iterable = ()) -> Document:
+    """The whole report: verdict, pictures, numbers, the arithmetic, assumptions and limits.
 
-    address: where the app is, to make the link a whole one.
+    pictures: those of `charts.picture`. address: where the app is, to make the link a whole one.
     """
     verdict, detail = answer.verdict(evaluation)
     of = f"{describe.inputs(evaluation.plan)} · engine: {evaluation.engine.name}"
@@ -159,7 +159,7 @@ def document(evaluation: Evaluation, address: str = "", charts: Iterable[Chart] 
         for each in equations(evaluation)
     ]
     sections = (
-        Section(paragraphs=(detail, of), charts=charts),
+        Section(paragraphs=(detail, of), pictures=pictures),
         Section("The numbers", table=table),
         Section("The arithmetic", bullets=steps),
         Section("Assumptions and limits", bullets=answer.limits(evaluation)),

@@ -120,12 +120,12 @@ def _draw(asked, query, address) -> Response:
     read = reader(query)
     if read.problems:
         return _problems(400, *read.problems)
-    title, drawings, origin = page.pictured(read.found, address)
-    named = {function.__name__: name for name, (function, _) in drawings.items()}
+    title, pictures, origin = page.pictured(read.found, address)
+    named = {picture.id: picture for picture in pictures}
     if chart == CARD:
-        spec = images.card(title, drawings, origin)
+        spec = images.card(title, pictures, origin)
     elif chart in named:
-        spec = images.framed(named[chart], *drawings[named[chart]], origin)
+        spec = images.framed(named[chart], origin)
     else:
         listed = ", ".join([*named, CARD])
         text = f"There is no chart “{shorten(chart)}” here; there are {listed}."

@@ -5,6 +5,7 @@ script. So the shell's head is told here what the link holds. A question keeps i
 preview has neither verdict nor picture.
 """
 
+import logging
 from html import escape
 from typing import NamedTuple
 from urllib.parse import parse_qs
@@ -120,6 +121,9 @@ def server(scope) -> str:
     return f"{scheme}://{headers.get(b'host', b'').decode('latin-1')}"
 
 
+PLAIN = Preview(NAME, WHAT_IT_IS)  # where what a link holds cannot be said
+
+
 class Previews:
     """ASGI middleware that puts a link's preview into the head of the page it is of.
 
@@ -135,7 +139,11 @@ class Previews:
         if not asked_for or page not in pages():
             return await self.app(scope, receive, send)
         query = scope["query_string"].decode("latin-1")
-        preview = await to_thread.run_sync(of, page, query)
+        try:
+            preview = await to_thread.run_sync(of, page, query)
+        except Exception:  # a page opens and says what is wrong; its preview must not stand before
+            logging.getLogger(__name__).exception("no preview of /%s?%s", page, query)
+            preview = PLAIN
         head = tags(preview, f"{server(scope)}{before}/").encode()
         asked = [each for each in scope["headers"] if each[0] not in LEFT_OUT]
         await self.app({**scope, "headers": asked}, receive, _with_head(head, send))

@@ -1,0 +1,134 @@
+"""A picture: one chart of any page, with all that is shown, sent, saved or asked of it.
+
+A chart is prepared once for its axes and fed new data afterwards, since building one costs ten
+times what sending its data does. So a chart is a function of its bounds on *named* data, its
+Vega-Lite specification is kept, and a page sends that with the data of the picture.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+
+import numpy as np
+import pandas as pd
+
+from planner.charts.style import INK, PAPER, TALL
+
+GUESS = {"type": "rule", "strokeDash": [4, 3], "strokeWidth": 2, "aria": False}
+ONE_VIEW = ("data", "mark", "encoding")  # what a specification of a single mark has
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One chart under its title.
+
+    id: its address, its file's name, its key in the page's style, what questions call it; once
+    used it keeps its meaning. chart: makes the Altair chart of `*bounds, dark`. bounds: where its
+    axes end and in what unit, and whatever else of the data changes the chart and not only what it
+    shows. data: named columns, all of one length, by the name of each data set of the chart; those
+    of `rows` are its table too. sentences: what shows under the pointer, a text a row, by data set;
+    apart, because they are needed at rest only. columns: what of `rows` a person reads, by name,
+    each with its heading. alt: the picture in words.
+
+    gives: ids of figures that it would give away. axes: for a figure whose guess can stand on the
+    chart, the ends of its axis, in the figure's unit. channel: the axis along which guesses stand.
+    """
+
+    id: str
+    title: str
+    chart: Callable
+    bounds: tuple
+    data: Mapping[str, Mapping[str, Sequence] | pd.DataFrame]
+    columns: Mapping[str, str]
+    alt: str
+    sentences: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    gives: tuple[str, ...] = ()
+    axes: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    channel: str = "y"
+
+    def specification(self, dark: bool) -> dict:
+        """Its Vega-Lite specification, without its data."""
+        return _prepared(self.chart, *self.bounds, dark)
+
+    @property
+    def datasets(self) -> dict[str, Mapping[str, Sequence] | pd.DataFrame]:
+        """Every data set by its name, with the sentences of its rows."""
+        found = dict(self.data)
+        for name, texts in self.sentences.items():
+            if isinstance(found[name], pd.DataFrame):
+                found[name] = found[name].assign(sentence=texts)
+            else:
+                found[name] = {**found[name], "sentence": texts}
+        return found
+
+    @cached_property
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """Every data set by its name, as a frame. Making one takes longer than what is in it."""
+        return {name: pd.DataFrame(columns) for name, columns in self.datasets.items()}
+
+    def table(self) -> pd.DataFrame:
+        """The rows behind the chart, in columns that say their unit."""
+        return self.frames["rows"][list(self.columns)].rename(columns=self.columns)
+
+
+@lru_cache(maxsize=256)
+def _prepared(chart, *bounds) -> dict:
+    return chart(*bounds).to_dict()
+
+
+def by_column(rows: Sequence[tuple], *names: str) -> dict[str, list]:
+    """Rows as columns by name; empty ones where there are no rows."""
+    columns = zip(*rows, strict=True) if rows else [()] * len(names)
+    return dict(zip(names, map(list, columns), strict=True))
+
+
+def stacked(parts: Sequence[Mapping[str, Sequence]]) -> dict[str, np.ndarray]:
+    """Several data sets of the same columns as one, one below the other."""
+    return {name: np.concatenate([each[name] for each in parts]) for name in parts[0]}
+
+
+# --- a specification, changed for who looks at it -----------------------------------------------
+
+
+def marked(spec: dict, marks: Sequence[Mapping], channel: str, dark: bool) -> dict:
+    """A specification with guesses on it: rules across an axis, a text beside each.
+
+    spec is left as it is. marks: rows with `at` and `label`. channel: the axis, x or y.
+    """
+    layers = spec.get("layer") or [{key: spec[key] for key in ONE_VIEW}]
+    rest = {key: value for key, value in spec.items() if key not in ("layer", *ONE_VIEW)}
+    at = {channel: {"field": "at", "type": "quantitative"}}
+    start = {"y" if channel == "x" else "x": {"value": 4}}
+    above = {"dy": 6, "baseline": "top"} if channel == "x" else {"dy": -6}
+    text = {"type": "text", "align": "left", "dx": 4, "fontWeight": "bold", "aria": False, **above}
+    halo = {"stroke": PAPER[dark], "strokeWidth": 4, "color": PAPER[dark]}
+    ink = {"color": INK[dark]}
+    encoding = {**at, **start, "text": {"field": "label"}}
+    over = [
+        {"mark": {**GUESS, **ink}, "encoding": at},
+        {"mark": {**text, **halo}, "encoding": encoding},
+        {"mark": {**text, **ink}, "encoding": encoding},
+    ]
+    return {**rest, "layer": [*layers, *({**each, "data": {"values": marks}} for each in over)]}
+
+
+def enlarged(spec: dict, text: int) -> dict:
+    """A specification in type that is read from the back of a room. text: size of words on it."""
+    sizes = {"labelFontSize": 17, "titleFontSize": 17}
+    config = {"axis": sizes, "legend": {**sizes, "labelLimit": 300}, "text": {"fontSize": text}}
+    return {
+        **_with_legends(spec, text),
+        "height": min(round(1.3 * spec["height"]), TALL),
+        "config": {**spec.get("config", {}), **config},
+    }
+
+
+def _with_legends(part, size):
+    """A part of a specification, with another size for legends that have one of their own."""
+    if isinstance(part, list):
+        return [_with_legends(each, size) for each in part]
+    if not isinstance(part, dict):
+        return part
+    if "labelFontSize" in (part.get("legend") or {}):
+        return {**part, "legend": {**part["legend"], "columns": 2, "labelFontSize": size}}
+    return {name: _with_legends(each, size) for name, each in part.items()}

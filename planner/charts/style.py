@@ -1,0 +1,27 @@
+"""How pictures look: one meaning a colour, the same in light and dark, and the inks of lines."""
+
+# Okabe-Ito, safe for colour-blind eyes.
+COLOURS = {
+    "weights": "#0072B2",
+    "cache": "#E69F00",
+    "overhead": "#8A8F98",
+    "compute": "#CC79A7",
+    "prompts": "#F0E442",
+    "link": "#56B4E9",
+    "fits": "#009E73",
+    "does not fit": "#D55E00",
+    "free": "transparent",
+}
+INK = {False: "#31333F", True: "#FAFAFA"}  # by dark
+MUTED = {False: "#666B75", True: "#A6ABB5"}
+PAPER = {False: "#FFFFFF", True: "#181715"}
+OUTLINE = "#8A8F98"
+SOLID, DASHED = [1, 0], [7, 4]
+DASHES = [SOLID, DASHED, [10, 3, 2, 3], [2, 3]]  # of the lines in one picture, by their ink
+HEIGHT = 240  # of a plot, in pixels
+TALL = 360  # the tallest, its legend included
+
+
+def tones(dark: bool) -> list[str]:
+    """The colours of the lines in one picture, by their ink: two full, two muted."""
+    return [INK[dark], INK[dark], MUTED[dark], MUTED[dark]]
