@@ -8,46 +8,63 @@ import argparse
 import json
 import signal
 import sys
+from pathlib import Path
 from urllib.parse import parse_qsl
 
 from planner import __version__
 from planner.compare import comparison
 from planner.inputs.strict import page_of, query_of, read_link
 from planner.lesson import words as lesson
-from planner.logs import identify
-from planner.logs.from_log import FromLog, knows_model, plan_of_reading, table
+from planner.logs.clean import decode as decode_log
+from planner.logs.from_log import FromLog, plan_of_reading
 from planner.logs.parse import read_log
+from planner.logs.told import counted, said, table, understood
 from planner.models.config import read_config
 from planner.reports import commands, document, plan_report
 from planner.serving import evaluate
+from planner.units import GIGA
 
 FITS, DOES_NOT_FIT, BAD_INPUT = 0, 1, 2
+MOST_GB = 1_000_000
 NO_PLAN = ("log", "accuracy")  # pages besides those of the lesson
-WITH_LOG = ("model", "device", "weights")  # what a link may add to a log
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Read the arguments, print the plan, return the exit status."""
     asked = _arguments(arguments)
-    file = asked.config or asked.log
     page = page_of(asked.link)
     if page in NO_PLAN or page in lesson.pages():
         return _refuse([f"{page}: a link of this page holds no plan"])
     if page == "compare" or comparison.is_comparison(query_of(asked.link)):
+        file = asked.config or asked.log
         if file:
             return _refuse([f"{file}: a comparison has its own models"])
         return _compare(asked)
+    if asked.config == asked.log == "-":
+        return _refuse(["-: standard input holds one file"])
     try:
-        text = _text(file) if file else ""
-        instead = {"model": read_config(text).model.id} if asked.config else {}
+        log = _bytes(asked.log) if asked.log else b""
+        file = asked.config
+        reading = _config(asked) if file else None
+        instead = {"model": reading.model.id} if reading else {}
     except (OSError, ValueError) as problem:
-        return _refuse([f"{file}: {problem}"])
+        return _refuse([f"{file or asked.log}: {problem}"])
     read = read_link(asked.link, **instead)
     if read.problems:
         return _refuse(read.lines())
     if asked.log:
-        return _log(asked, text)
-    return _print(asked, read.found, None)
+        return _log(asked, decode_log(log), instead)
+    return _print(asked, read.found, notes=reading.notes if reading else ())
+
+
+def _config(asked):
+    """A config.json as it stands, with its weights' size and what stands beside it."""
+    beside = Path(asked.config).with_name("hf_quant_config.json")
+    own = asked.config != "-" and Path(asked.config) != beside and beside.is_file()
+    size = round(asked.weights_gb * GIGA) if asked.weights_gb else None
+    quantization = decode_log(_bytes(beside)) if own else ""
+    text = decode_log(_bytes(asked.config))
+    return read_config(text, file_bytes=size, quantization=quantization)
 
 
 def _compare(asked):
@@ -77,43 +94,53 @@ def _commands(evaluation):
     return "\n\n".join(each.script() for each in commands.of(evaluation))
 
 
-def _log(asked, text):
-    """Plan what a start-up log speaks of. Without its model and device, compare what can be."""
-    given = dict(parse_qsl(query_of(asked.link)))
-    wrong = [f"{name}: a log says this itself" for name in given if name not in WITH_LOG]
+def _log(asked, text, instead):
+    """Plan what a start-up log speaks of; compare what can be where something must be asked for."""
+    given = dict(parse_qsl(query_of(asked.link))) | instead
+    given.pop("v", None)
     reading = read_log(text)
-    if wrong or not reading.engine:
-        return _refuse(wrong or [f"{asked.log}: this is no start-up log that can be read"])
+    if not reading.engine:
+        return _refuse([f"{asked.log}: this is no start-up log that can be read"])
     found = plan_of_reading(reading, text, **given)
-    known = {
-        "model": knows_model(reading, given.get("model", "")),
-        "device": given.get("device") or identify.device(reading, text, []),
-    }
-    missing = [name for name, value in known.items() if not value]
-    if not missing:
-        return _print(asked, found.scenario, found)
-    _print_log(asked, found)
-    return _refuse([f"{asked.log}: names no {name} known here; add '{name}=…'" for name in missing])
+    if found.contradictions:
+        return _refuse([f"{name}: {clause}" for name, clause in found.contradictions.items()])
+    if not found.asked:
+        return _print(asked, found.scenario, found, reading)
+    _print_log(asked, found, reading)
+    return _refuse(
+        [f"{asked.log}: names no {name} known here; add '{name}=…'" for name in found.asked]
+    )
 
 
-def _print_log(asked, found: FromLog):
-    compared = table(found.rows)
+def _print_log(asked, found: FromLog, reading):
     if asked.json:
-        _print_json({"log_notes": list(found.notes), "log_rows": compared})
+        _print_json(_log_keys(found, reading))
     else:
-        print("\n".join(_log_lines(found.notes, compared)))
+        print("\n".join(_log_lines(found, reading)))
+
+
+def _log_keys(found: FromLog, reading):
+    return {
+        "log_notes": list(found.notes),
+        "log_rows": table(found.rows),
+        "log_assumed": [each.text for each in found.assumed],
+        "log_lines": said(reading, found),
+    }
 
 
 def _print_json(found):
     print(json.dumps(found, indent=2, allow_nan=False, ensure_ascii=False))
 
 
-def _print(asked, scenario, log: FromLog | None):
-    """Print the plan in the form that was asked for; its exit status."""
+def _print(asked, scenario, log: FromLog | None = None, reading=None, notes=()):
+    """Print the plan in the form that was asked for; its exit status.
+
+    notes: what was assumed where a config.json is silent.
+    """
     evaluation = evaluate(scenario)
-    compared = table(log.rows) if log else []
     if asked.json:
-        added = {"log_notes": list(log.notes), "log_rows": compared} if log else {}
+        added = _log_keys(log, reading) if log else {}
+        added |= {"config_notes": list(notes)} if asked.config else {}
         _print_json(plan_report.as_dict(evaluation) | added)
     elif asked.markdown:
         print(document.markdown(plan_report.document(evaluation)), end="")
@@ -122,8 +149,10 @@ def _print(asked, scenario, log: FromLog | None):
     elif asked.command:
         print(_commands(evaluation))
     else:
-        lines = _log_lines(log.notes if log else (), compared)
-        print("\n".join([document.text(plan_report.document(evaluation), sections=2), *lines]))
+        assumed = [f"assumed: {note}" for note in notes]
+        logged = _log_lines(log, reading) if log else ()
+        report = document.text(plan_report.document(evaluation), sections=2)
+        print("\n".join([report, *assumed, *logged]))
     return FITS if evaluation.fits else DOES_NOT_FIT
 
 
@@ -135,12 +164,17 @@ def _arguments(arguments):
     )
     parser.add_argument("link", nargs="?", default="", help="a link of a page, or its query")
     parser.add_argument("--version", action="version", version=__version__)
-    source = parser.add_mutually_exclusive_group()
-    source.add_argument(
+    parser.add_argument(
         "--config", metavar="FILE", help="plan the model of this config.json (-: standard input)"
     )
-    source.add_argument(
+    parser.add_argument(
         "--log", metavar="FILE", help="plan what this start-up log speaks of (-: standard input)"
+    )
+    parser.add_argument(
+        "--weights-gb",
+        type=_gigabytes,
+        metavar="GB",
+        help="size of the model's weight files, with --config; exact for any quantisation",
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the flat JSON report")
@@ -150,11 +184,22 @@ def _arguments(arguments):
     return parser.parse_args(arguments)
 
 
-def _text(name):
-    """A file's text; standard input where it is called “-”."""
+def _gigabytes(text):
+    """A size in GB that weights can have."""
+    try:
+        size = float(text)
+    except ValueError:
+        size = 0
+    if not 0 < size < MOST_GB:
+        raise argparse.ArgumentTypeError(f"“{text}” is no size of 0 to {MOST_GB:,} GB")
+    return size
+
+
+def _bytes(name):
+    """A file's bytes; those of standard input where it is called “-”."""
     if name == "-":
-        return sys.stdin.buffer.read().decode("utf-8", "replace")
-    with open(name, encoding="utf-8", errors="replace") as file:
+        return sys.stdin.buffer.read()
+    with open(name, "rb") as file:
         return file.read()
 
 
@@ -163,16 +208,26 @@ def _refuse(problems):
     return BAD_INPUT
 
 
-def _log_lines(notes, compared):
-    """What a log printed against what was predicted."""
+def _log_lines(found: FromLog, reading):
+    """What a log printed against what was predicted, and what was taken for granted."""
+    compared = table(found.rows)
     if compared:
         yield "\npredicted against printed"
     for row in compared:
+        off = f" ({row['off (%)']} %)" if row["off (%)"] else ""
+        assumed = f" [assumed: {row['assumed']}]" if row["assumed"] else ""
+        unit = row["unit"] if row["printed"][:1].isdigit() else ""
         yield (
-            f"{row['quantity']}: {row['predicted']} predicted, {row['printed']} printed "
-            f"{row['unit']} ({row['off (%)']} %)"
+            f"{row['quantity']}: {row['predicted']} predicted, "
+            f"{' '.join(filter(None, (row['printed'], 'printed', unit)))}{off}{assumed}"
         )
-    yield from notes
+    yield f"\n{counted(reading, found)}"
+    yield from (
+        f"line {each.line}: {each.figure} {each.value}" for each in understood(reading, found)
+    )
+    yield ""
+    yield from found.notes
+    yield from (f"Assumed: {each.text}." for each in found.assumed)
 
 
 def run(arguments: list[str] | None = None) -> int:

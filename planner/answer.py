@@ -1,14 +1,16 @@
 """The answer in words: the verdict, what would make a load fit, and what the numbers leave out."""
 
+import math
 from dataclasses import replace
 
 from planner import describe
 from planner.hardware import parallel
-from planner.inputs import presets
+from planner.inputs import overrides, presets, support
 from planner.inputs.scenario import NUMBERS, Scenario
 from planner.serving import Evaluation, enough_memory, evaluate
 
 EIGHT_BIT = presets.cache_format("fp8")
+SMALL_STEP = 2048  # tokens; what engines take on small devices
 DEVICE_COUNTS = (2, 4, 8, 16, 32, 64)
 
 
@@ -25,10 +27,16 @@ CHANGED_LIMITS = (
 )
 ENGINE_LIMITS = (
     "Times are **calibrated** on published measurements; their range holds 80 % of the "
-    "measurements whose source was left out of the fit. Your model, device or version may lie "
-    "outside. The page “Accuracy” shows predicted against measured.",
-    "The first token is that of a prompt alone on an idle engine. In real serving, below "
-    "saturation, it is known only to about a factor of two; at saturation it is queueing.",
+    "measurements that were left out of the fit. Your model, device or version may lie outside. "
+    "The page “Accuracy” shows predicted against measured.",
+    "Published measurements mostly do not say in which format the cache was, whether tokens were "
+    "guessed ahead, and whether a figure is a mean or a median; what was assumed is on that page.",
+    "Without an output length the first token is that of a prompt alone on an idle engine. With "
+    "one it is that of a closed loop: so many requests are kept at work. Near saturation it is a "
+    "range.",
+    "With more requests than the engine's pool admits, the rest waits: time per token and rates "
+    "are those of the requests that run.",
+    "A device whose link no source states is taken to be on PCIe 4.0 of 16 lanes.",
     "What an engine keeps for itself depends on its version and options; its figures and where "
     "they are from are listed under “What the engine takes”.",
 )
@@ -52,16 +60,28 @@ def limits(evaluation: Evaluation) -> tuple[str, ...]:
     return own + LIMITS + (SPARSE_LIMITS if sparse else ())
 
 
-def verdict(evaluation: Evaluation) -> tuple[str, str]:
-    """The answer: whether it fits and by how much, and the sentence that goes with it.
+def engine_warning(evaluation: Evaluation) -> str:
+    """That the engine is not for the scenario's device, in words; “” where it is."""
+    scenario = evaluation.plan.scenario
+    refusal = support.refusal(scenario.engine, scenario.device)
+    return f"{refusal} Every figure with it is hypothetical." if refusal else ""
 
-    Where it does not fit, the second sentence says what would make it fit.
+
+def verdict(evaluation: Evaluation, warned: bool = True) -> tuple[str, str]:
+    """The answer: whether it fits and by how much, and the sentences that go with it.
+
+    Where it does not fit, the second part says what would make it fit. warned: whether that begins
+    with the warning that the engine is not for the device.
     """
     answer, detail = (_counted if evaluation.ideal else _with_engine)(evaluation)
     ways = [] if evaluation.fits else ways_to_fit(evaluation)
-    if ways:
-        detail = f"{detail} It would fit with {', or '.join(ways)}.".lstrip()
-    return answer, detail
+    parts = [
+        engine_warning(evaluation) if warned else "",
+        detail,
+        f"It would fit with {', or '.join(ways)}." if ways else "",
+        "" if evaluation.fits else _what_runs(evaluation),
+    ]
+    return answer, " ".join(filter(None, parts))
 
 
 def _counted(evaluation):
@@ -99,9 +119,24 @@ def _with_engine(evaluation):
     least = f"{describe.significant(rate.low)} to " if rate.low < rate.high else ""
     return (
         f"Fits: {name} holds {_up_to(evaluation.max_concurrency)} {load}.",
-        f"{pool} With {describe.whole(scenario.concurrency)}, {_each(scenario)} sees "
-        f"{least}{describe.rate(rate.high)}.",
+        f"{pool} With {describe.whole(evaluation.running)}{_waiting(evaluation)}, "
+        f"{_each(scenario)} sees {least}{describe.rate(rate.high)}.",
     )
+
+
+def _waiting(evaluation):
+    """Those that wait although the pool holds them all: an engine that reserves whole requests."""
+    return f" ({describe.whole(evaluation.waiting)} wait)" if evaluation.waiting else ""
+
+
+def _what_runs(evaluation):
+    """For which load the times hold where not all of it runs; by counting alone all of it does."""
+    if evaluation.ideal:
+        return ""
+    if not evaluation.running:
+        return "None runs: times are those of one, if it fitted."
+    run, wait = describe.whole(evaluation.running), describe.whole(evaluation.waiting)
+    return f"Running: {run}, waiting: {wait}; times and rates are of the running."
 
 
 def _each(scenario):
@@ -116,7 +151,7 @@ def _up_to(most):
 
 
 def ways_to_fit(evaluation: Evaluation) -> list[str]:
-    """What would make the load fit: less of it, an 8-bit cache, devices, memory."""
+    """What would make the load fit: less of it, small caches or steps, more devices or memory."""
     scenario, ways = evaluation.plan.scenario, []
     if evaluation.max_concurrency >= 1:
         ways.append(describe.requests(evaluation.max_concurrency))
@@ -127,6 +162,9 @@ def ways_to_fit(evaluation: Evaluation) -> list[str]:
     small = with_small_cache(scenario)
     if small != scenario and evaluate(small).fits:
         ways.append("an 8-bit cache")
+    long = not evaluation.ideal and SMALL_STEP < evaluation.engine.batched_tokens < math.inf
+    if long and evaluate(with_small_step(scenario)).fits:
+        ways.append(f"at most {describe.whole(SMALL_STEP)} batched tokens")
     count = more_devices(scenario)
     if count:
         ways.append(f"{count} devices")
@@ -144,6 +182,12 @@ def with_small_cache(scenario: Scenario) -> Scenario:
         wide = presets.cache_format(getattr(scenario, name)).bits > EIGHT_BIT.bits
         small[name] = EIGHT_BIT.id if wide else getattr(scenario, name)
     return replace(scenario, **small)
+
+
+def with_small_step(scenario: Scenario) -> Scenario:
+    """The scenario with few tokens in a step, which frees working memory and shortens windows."""
+    own = overrides.read(scenario.set)
+    return replace(scenario, set=overrides.write({**own, "batched_tokens": SMALL_STEP}))
 
 
 def more_devices(scenario: Scenario) -> int:

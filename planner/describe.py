@@ -49,7 +49,9 @@ def gib(count: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time: 31.2 ms, 150 s, 20.0 min."""
+    """A time: 31.2 ms, 150 s, 20.0 min; one that grows for ever is without end."""
+    if math.isinf(seconds):
+        return "without end"
     if seconds >= 1000:
         return _scaled(seconds, ((3600, "h"), (60, "min")))
     return _scaled(seconds, ((1, "s"), (1e-3, "ms"), (1e-6, "µs")))
@@ -76,6 +78,8 @@ def amount(value: float, unit: str) -> str:
 
 def between(low: float, high: float, unit: str) -> str:
     """The ends of a band, from a number to a greater; “” where they are one."""
+    if math.isinf(high) and low < high:
+        return f"at least {amount(low, unit)}"
     return f"{amount(low, unit)} – {amount(high, unit)}" if low < high else ""
 
 

@@ -12,18 +12,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from planner import describe
+from planner import describe, explain
 from planner.engines.memory import Engine
-from planner.inputs import presets
+from planner.explain import COMPUTED, GIVEN
 from planner.inputs.question import Figure
-from planner.inputs.scenario import ALL_NUMBERS, device_numbers
+from planner.inputs.scenario import ALL_NUMBERS
+from planner.latency.estimate import Band
 from planner.plan import Plan
-from planner.serving import Band, Evaluation, engine_band, longest_context, most_requests, reserve
+from planner.pools import engine_band, longest_context, most_requests, reserve
+from planner.serving import Evaluation, running_requests
 from planner.units import GB
 
-# What a number is. Besides these “data sheet”, “file size”, and “as set”, which is of the ideal
-# engine with figures changed.
-GIVEN, COMPUTED, IDEAL, CALIBRATED = "given", "computed", "ideal", "calibrated"
+# What a number is, besides given and computed. “as set” is of the ideal engine, figures changed.
+IDEAL, CALIBRATED = "ideal", "calibrated"
 
 
 class Headline(NamedTuple):
@@ -46,8 +47,9 @@ class Definition:
     by counting alone is; CALIBRATED where only an engine has the figure. formula: how it is worked
     out, in the lesson's symbols. counted: the number by counting alone; the plan's own of that key
     where it is left out. timed, reserved: the figure with an engine, where that changes it: a time
-    with its band, or an amount of the memory that it manages. origin: kind and source of the
-    counted number, where they depend on the plan.
+    with its band, None where it is not known, or an amount of the memory that it manages. origin:
+    kind and source of the counted number, where they depend on the plan. reported: whether reports
+    list it; not where it is another figure of the table, by the plan.
     """
 
     key: str
@@ -55,31 +57,49 @@ class Definition:
     unit: str
     kind: str
     formula: str = ""
-    counted: Callable[[Plan], Any] | None = None
-    timed: Callable[[Evaluation], Band] | None = None
+    counted: Callable[[Evaluation], Any] | None = None
+    timed: Callable[[Evaluation], Band | None] | None = None
     reserved: Callable[[Plan, Engine], Any] | None = None
     origin: Callable[[Evaluation], tuple[str, str]] | None = None
     headline: Headline | None = None
+    reported: bool = True
 
-    def ideal(self, plan: Plan):
+    def ideal(self, evaluation: Evaluation):
         """The number by counting alone."""
-        return self.counted(plan) if self.counted else getattr(plan, self.key)
+        if self.counted:
+            return self.counted(evaluation)
+        return getattr(evaluation.plan, self.key)
 
     @property
     def calibrated(self) -> bool:
         """Whether an engine changes it."""
         return bool(self.timed or self.reserved)
 
-    def band(self, evaluation: Evaluation) -> Band:
-        """The number as the engine serves it, and the ends of its band."""
+    def band(self, evaluation: Evaluation) -> Band | None:
+        """The number as the engine serves it, and the ends of its band; None where not known.
+
+        Its value is NaN where only the ends are known.
+        """
         if evaluation.ideal or not self.calibrated:
-            value = self.ideal(evaluation.plan)
+            value = self.ideal(evaluation)
             return Band(value, value, value)
         if self.timed:
             return self.timed(evaluation)
         engines = (evaluation.engine, *engine_band(evaluation.engine))
         value, *ends = (self.reserved(evaluation.plan, engine) for engine in engines)
         return Band(value, np.minimum(*ends), np.maximum(*ends))
+
+    def number(self, evaluation: Evaluation) -> float:
+        """The same where one number is needed: a time of which no value is known is its least."""
+        band = self.band(evaluation)
+        return band.low if self.timed and not math.isfinite(band.value) else band.value
+
+    def shown(self, evaluation: Evaluation) -> str:
+        """The number as people read it: a range where only its ends are known."""
+        band = self.band(evaluation)
+        if math.isnan(band.value):
+            return describe.between(band.low, band.high, self.unit)
+        return self.text(band.value)
 
     def text(self, value: float) -> str:
         """One value as people read it."""
@@ -98,6 +118,8 @@ class Definition:
             return "as set", f"figures of {name}"
         if self.reserved:
             return CALIBRATED, f"figures of {name}"
+        if not self.timed(evaluation):
+            return CALIBRATED, ""
         return CALIBRATED, f"{name}, fitted on {fitted_on}" if fitted_on else "assumed"
 
     def note(self, evaluation: Evaluation) -> str:
@@ -108,103 +130,31 @@ class Definition:
         return describe.between(band.low, band.high, self.unit) or self.engine_origin(evaluation)[0]
 
 
-# --- where a number is from, and what it consists of ----------------------------------------------
-
-
-def _from_weights(evaluation):
-    plan = evaluation.plan
-    stored = presets.weight_format(plan.scenario.weights)
-    kind = "file size" if plan.weights.measured else COMPUTED
-    return kind, f"{plan.weights.basis}: {stored.name}"
-
-
-def _from_device(name, evaluation):
-    scenario, device = evaluation.plan.scenario, evaluation.plan.scenario.the_device
-    if getattr(scenario, name) == device_numbers(scenario.device)[name]:
-        return "data sheet", f"{device.name}: {device.source}"
-    return GIVEN, ""
-
-
-def _together(plan):
-    return " On all devices together." if plan.scenario.layout.devices > 1 else ""
-
-
-def _weights_help(evaluation):
-    plan, (_, source) = evaluation.plan, _from_weights(evaluation)
-    return f"{describe.gib(plan.weights_bytes)}, {source}.{_together(plan)}"
-
-
-def _cache_help(evaluation):
-    plan = evaluation.plan
-    return (
-        f"{describe.gib(plan.cache_bytes)}. Keys and values of all past tokens, all requests."
-        f"{_together(plan)}"
-    )
-
-
-def _token_help(evaluation):
-    plan = evaluation.plan
-    token = describe.whole(plan.cache_bytes_per_token)
-    windowed = "".join(
-        f", and {describe.whole(each)} bytes until {describe.whole(most)} tokens"
-        for each, most in plan.cache.windowed
-    )
-    fixed = f"; {describe.data(plan.cache.fixed)} whatever the context" if plan.cache.fixed else ""
-    return f"{token} bytes that one more token adds to one request{windowed}{fixed}."
-
-
-def _step_help(evaluation):
-    if evaluation.ideal:
-        return "Reading the weights and every cache once, at full bandwidth. The least it can be."
-    new = " New prompts arrive meanwhile." if evaluation.mixed else ""
-    ideal = describe.duration(evaluation.plan.decode_step_s)
-    if evaluation.ideal_engine:
-        return (
-            "The ideal engine with the figures that you changed. Reading weights and caches alone: "
-            f"{ideal}.{new}"
-        )
-    fitted_on = evaluation.timing.fitted_on
-    fitted = f"Fitted on {fitted_on}" if fitted_on else "Assumed"
-    return (
-        f"Calibrated for {evaluation.engine.name}; the range holds 80 % of the measurements whose "
-        f"source was left out of the fit. {fitted}. Ideal: {ideal}.{new}"
-    )
-
-
-def _first_help(evaluation):
-    plan = evaluation.plan
-    spared = plan.prompt_tokens - plan.new_prompt_tokens
-    cached = f", {describe.whole(spared)} of them in the cache already" if spared else ""
-    prompt = f"A prompt of {describe.whole(plan.prompt_tokens)} tokens{cached}"
-    if evaluation.ideal:
-        return f"{prompt} at full peak; no queue."
-    passes = math.ceil(plan.new_prompt_tokens / evaluation.engine.batched_tokens)
-    chunks = f", read in {passes} passes" if passes > 1 else ""
-    ideal = describe.duration(plan.ttft_s)
-    return f"{prompt}{chunks}, alone on an idle engine; no queue. Ideal: {ideal}."
-
-
-def _total_help(evaluation):
-    return "Tokens per second of all requests together."
+# --- the table ------------------------------------------------------------------------------------
 
 
 def _most_requests(plan, engine):
     return most_requests(reserve(plan, engine), plan.scenario)
 
 
-# --- the table ------------------------------------------------------------------------------------
+def _waiting(plan, engine):
+    return plan.concurrency - running_requests(plan, engine)
 
 
 def _input(key, name, unit, formula=""):
     """An input of the scenario that a plan does not repeat, under the label of its control."""
     label = ALL_NUMBERS[name].label
-    return Definition(key, label, unit, GIVEN, formula, lambda plan: getattr(plan.scenario, name))
+    return Definition(
+        key, label, unit, GIVEN, formula, lambda own: getattr(own.plan.scenario, name)
+    )
 
 
 def _device(key, name, unit, counted=None):
     """A number of one device, out of its data sheet unless it was changed."""
     label = f"{ALL_NUMBERS[name].label} of a device"
-    return Definition(key, label, unit, GIVEN, counted=counted, origin=partial(_from_device, name))
+    return Definition(
+        key, label, unit, GIVEN, counted=counted, origin=partial(explain.from_device, name)
+    )
 
 
 FIGURES = (
@@ -214,29 +164,29 @@ FIGURES = (
     _input("prefix_tokens", "prefix", "tokens"),
     _input("output_tokens", "output", "tokens", "0: not given"),
     Definition("devices", "Devices", "devices", GIVEN,
-               counted=lambda plan: plan.scenario.layout.devices),
+               counted=lambda own: own.plan.scenario.layout.devices),
     _input("tensor_parallel", "tp", "devices"),
     _input("pipeline_parallel", "pp", "devices"),
     _input("data_parallel", "dp", "devices"),
     _input("expert_parallel", "ep", "devices"),
     _device("bandwidth_bytes_per_s", "bandwidth", "bytes/s"),
-    _device("peak_flops_per_s", "peak", "FLOP/s", lambda plan: plan.peak_flops),
+    _device("peak_flops_per_s", "peak", "FLOP/s", lambda own: own.plan.peak_flops),
     _device("memory_usable_bytes", "memory", "bytes"),
     # --- memory ---
     Definition("weights_bytes", "Weights", "bytes", COMPUTED, "Σ P · bits / 8",
-               origin=_from_weights,
-               headline=Headline("weights", "Weights", "GB", GB, _weights_help)),
+               origin=explain.from_weights,
+               headline=Headline("weights", "Weights", "GB", GB, explain.weights_help)),
     Definition("cache_bytes", "Cache", "bytes", COMPUTED, "C = c · B",
-               headline=Headline("cache", "Cache", "GB", GB, _cache_help)),
+               headline=Headline("cache", "Cache", "GB", GB, explain.cache_help)),
     Definition("cache_bytes_per_token", "Cache per token", "bytes", COMPUTED,
                "2 · L · H_kv · d_h · b",
-               headline=Headline("token", "Cache per token", "kB", 1e3, _token_help)),
+               headline=Headline("token", "Cache per token", "kB", 1e3, explain.token_help)),
     Definition("cache_bytes_per_request", "Cache of one request", "bytes", COMPUTED,
                "Σ bytes per token · n"),
     Definition("cache_fixed_bytes_per_request", "Cache of one request, whatever its context",
                "bytes", COMPUTED, "Σ L · s"),
     Definition("device_weights_bytes", "Weights on the fullest device", "bytes", COMPUTED,
-               origin=_from_weights),
+               origin=explain.from_weights),
     Definition("device_cache_bytes", "Cache on the fullest device", "bytes", COMPUTED),
     Definition("memory_needed_bytes", "Memory needed on the fullest device", "bytes", COMPUTED,
                "W + C"),
@@ -250,25 +200,38 @@ FIGURES = (
                reserved=_most_requests),
     Definition("max_context_tokens", "Max context", "tokens", IDEAL,
                "⌊((M − W) / B − fixed) / bytes per token⌋", reserved=longest_context),
+    Definition("running", "Requests that run", "requests", CALIBRATED, reserved=running_requests),
+    Definition("waiting", "Requests that wait", "requests", CALIBRATED, reserved=_waiting),
     # --- time ---
     Definition("decode_step_s", "Time per output token (TPOT)", "s", IDEAL, "(W + C) / BW",
-               timed=lambda evaluation: evaluation.tpot_s,
-               headline=Headline("step", "Time per token", "ms", 1e-3, _step_help, ("total",))),
-    Definition("ttft_s", "Time to first token (TTFT)", "s", IDEAL, "max(prefill, W / BW)",
-               timed=lambda evaluation: evaluation.ttft_s,
-               headline=Headline("first", "First token", "ms", 1e-3, _first_help)),
+               timed=lambda own: own.tpot_s,
+               headline=Headline("step", "Time per token", "ms", 1e-3, explain.step_help,
+                                 ("total",))),
+    # Under load where that is known, else of a prompt alone.
+    Definition("first_token_s", "Time to first token (TTFT)", "s", IDEAL,
+               counted=lambda own: own.plan.ttft_s,
+               timed=lambda own: own.first_token_s, reported=False,
+               headline=Headline("first", "First token", "ms", 1e-3, explain.first_help)),
     Definition("tokens_per_s_total", "Throughput (tokens/s)", "tokens/s", IDEAL,
                "B · BW / (W + C)",
-               timed=lambda evaluation: evaluation.tokens_per_s_total,
-               headline=Headline("total", "All, tokens/s", "", 1, _total_help, ("step",))),
+               timed=lambda own: own.tokens_per_s_total,
+               headline=Headline("total", "All, tokens/s", "", 1, explain.total_help, ("step",))),
     Definition("tokens_per_s_per_request", "Speed per user (tokens/s)", "tokens/s", IDEAL,
                "BW / (W + C)",
-               timed=lambda evaluation: evaluation.tokens_per_s_per_request),
+               timed=lambda own: own.tokens_per_s_per_request),
     Definition("weights_read_s", "Reading the weights", "s", IDEAL, "W / BW"),
     Definition("cache_read_s", "Reading the caches", "s", IDEAL, "C / BW"),
     Definition("prefill_flops", "Work on a prompt", "FLOP", IDEAL, "2 · P · n + …"),
     Definition("prefill_s", "Prefill of a prompt", "s", IDEAL, "FLOPs / peak",
-               timed=lambda evaluation: evaluation.ttft_s),
+               timed=lambda own: own.ttft_s),
+    Definition("ttft_s", "TTFT of a prompt alone", "s", IDEAL, "max(prefill, W / BW)",
+               timed=lambda own: own.ttft_s),
+    Definition("ttft_loaded_s", "TTFT under load", "s", CALIBRATED,
+               timed=lambda own: own.ttft_loaded_s),
+    Definition("prefill_bound_s", "Prefill, each format at its own peak", "s", IDEAL,
+               "Σ FLOPs / peak of the format", lambda own: own.prefill_bound_s),
+    Definition("ttft_bound_s", "TTFT of a prompt alone, lower bound", "s", IDEAL,
+               "max(prefill bound, W / BW)", lambda own: own.ttft_bound_s),
     Definition("crossover_context_tokens", "Context at which caches take as long as weights",
                "tokens", IDEAL, "⌊(W / B − fixed) / bytes per token⌋"),
     Definition("crossover_concurrency", "Requests at which computing takes as long as reading",
@@ -285,12 +248,12 @@ def headlines(evaluation: Evaluation) -> tuple[Figure, ...]:
     """The headline figures of one scenario, with what is needed to ask for them."""
     found = []
     for each in HEADLINES:
-        value, headline = float(each.band(evaluation).value), each.headline
+        value, headline = float(each.number(evaluation)), each.headline
         found.append(
             Figure(
                 headline.id,
                 headline.label,
-                each.text(value),
+                each.shown(evaluation),
                 headline.help(evaluation),
                 value / headline.size,
                 headline.unit,
@@ -304,8 +267,9 @@ def headlines(evaluation: Evaluation) -> tuple[Figure, ...]:
 class Entry(NamedTuple):
     """One number of a report, in SI units.
 
-    value: ∞ where there is no end; None where there is none, as of an engine that is not chosen.
-    low, high: the ends of its band, None where it has none. source: where it is from, in words.
+    value: ∞ where there is no end; None where there is none, as of an engine that is not chosen, or
+    where only the ends are known. low, high: the ends of its band, None where it has none. source:
+    where it is from, in words.
     """
 
     key: str
@@ -339,18 +303,19 @@ class Entry(NamedTuple):
 def entries(evaluation: Evaluation) -> list[Entry]:
     """Every number of an evaluation, in the table's order: as counted, then with the engine."""
     found = []
-    for each in FIGURES:
+    for each in (each for each in FIGURES if each.reported):
         if each.kind != CALIBRATED:
             kind, source = each.counted_origin(evaluation)
-            value = each.ideal(evaluation.plan)
+            value = each.ideal(evaluation)
             found.append(Entry(each.key, each.label, each.unit, value, kind, source))
         if each.calibrated:
             kind, source = each.engine_origin(evaluation)
             label = f"{each.label}, with the engine"
             own = Entry(with_engine(each.key), label, each.unit, None, kind, source)
-            if not evaluation.ideal:
-                band = each.band(evaluation)
-                own = own._replace(value=band.value, low=band.low, high=band.high)
+            band = None if evaluation.ideal else each.band(evaluation)
+            if band:
+                value = None if math.isnan(band.value) else band.value
+                own = own._replace(value=value, low=band.low, high=band.high)
             found.append(own)
     return found
 

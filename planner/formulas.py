@@ -309,21 +309,67 @@ def pipelined_devices(devices, pieces):
     return devices * pieces / (pieces + devices - 1)
 
 
-def prompts_per_step(requests, output_tokens):
-    """Prompts of other requests that arrive while one decodes one token: (N − 1) / out.
+def joined_seconds(reading, arithmetic, overlap):
+    """Reading and arithmetic of one operation side by side: (r^p + a^p)^(1/p).
 
-    In a steady mix each request ends after `out` steps and a new one takes its place.
+    p = 1: one after the other; p = ∞: the shorter hides behind the longer (the roofline). Matrix
+    products at 16 bit lie at 2.3, those that scale or unpack first near 1.
     """
-    return np.maximum(requests - 1, 0) / output_tokens
+    longer, shorter = np.maximum(reading, arithmetic), np.minimum(reading, arithmetic)
+    share = shorter / np.where(longer > 0, longer, 1)
+    return longer * (1 + share**overlap) ** (1 / np.asarray(overlap, float))
 
 
-def steady_mix_step_seconds(decode_seconds, prompts, prompt_seconds, pass_seconds):
-    """Decode step plus the prompts that share it: t + a · c + min(1, a) · f.
+def tensor_sums_seconds(layers, width, tokens, devices, latency, link):
+    """Sums over a tensor-parallel group, two a layer: 2 · L · latency + `all_reduce_bytes` / link.
 
-    a prompts a step, c the arithmetic of one prompt, f the fixed cost of a prefill pass. Prompts
-    that arrive together share a pass, so that no more than one fixed cost falls on a step.
+    latency: of one sum of almost nothing. link: bytes a second, one way. 0 on one device.
     """
-    return decode_seconds + prompts * prompt_seconds + np.minimum(prompts, 1) * pass_seconds
+    sent = all_reduce_bytes(layers, width, tokens, devices)
+    return np.where(np.greater(devices, 1), 2 * layers * latency + sent / link, 0.0)[()]
+
+
+def prompt_passes(requests, output_tokens, prompt_tokens, pass_tokens):
+    """(f, x): in a steady load, part f of the passes carries x tokens of other requests' prompts.
+
+    While one of N requests writes `out` tokens each of the others ends once and a prompt takes its
+    place: a = (N − 1) / out a step, each in k = max(1, ⌈in / C⌉) pieces of at most C tokens. A pass
+    takes one piece, or more where more arrive: f = min(1, a · k), x = a · in / f.
+    """
+    arriving = np.maximum(requests - 1, 0) / output_tokens
+    pieces = np.maximum(np.ceil(prompt_tokens / pass_tokens), 1)
+    part = np.minimum(1.0, arriving * pieces)
+    return part, np.where(part > 0, arriving * prompt_tokens / np.where(part > 0, part, 1), 0.0)[()]
+
+
+def mean_step_seconds(part, alone, shared):
+    """Mean step where part f of the passes carries prompts: (1 − f) · t₀ + f · t₁."""
+    return (1 - part) * alone + part * shared
+
+
+def running_requests(asked, held):
+    """Requests that run at once, min(N, what the pool holds); the others wait."""
+    return np.minimum(asked, held)
+
+
+def first_token_seconds(interface, steps, step, own, ahead, requests, prompt):
+    """Time to first token in a closed loop: interface + s · step + own prompt + q · N · prompt.
+
+    s: steps until the token is seen; the pass under way and what is buffered before it is sent.
+    q: the part of N requests whose prompts lie ahead, each of so many seconds where prompts share
+    a pass; most of it from the start of a run, when all ask at once.
+    """
+    return interface + steps * step + own + ahead * requests * prompt
+
+
+def weighted_offset(residuals, variances, prior_variance):
+    """What measured / predicted of like set-ups says of this one, in logarithms: μ.
+
+    Witness i has the residual rᵢ and speaks for this set-up with the variance vᵢ; zero with the
+    prior variance τ² is one witness more: μ = Σ rᵢ/vᵢ / (1/τ² + Σ 1/vᵢ). Sums over the last axis.
+    """
+    precision = 1 / prior_variance + np.sum(1 / variances, axis=-1)
+    return np.sum(residuals / variances, axis=-1) / precision
 
 
 def crossover_concurrency(weight_seconds, compute_seconds_each, cache_seconds_each):

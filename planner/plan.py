@@ -11,6 +11,7 @@ import numpy as np
 
 from planner import formulas
 from planner.hardware import parallel
+from planner.hardware.accelerator import Accelerator
 from planner.hardware.parallel import Stage
 from planner.inputs import presets
 from planner.inputs.scenario import Scenario
@@ -27,10 +28,13 @@ class Inputs:
 
     scenario: Scenario
     model: Model
+    device: Accelerator
     weights: Weights
     stages: tuple[Stage, ...]
     concurrency: float
     context_tokens: float
+    prompt_tokens: float
+    output_tokens: float  # 0 where no new prompts arrive
     memory_usable_bytes: float  # of one device, as bandwidth and peak are
     bandwidth_bytes_per_s: float
     peak_flops: float
@@ -86,7 +90,6 @@ class Decode:
 class Prefill:
     """One prompt up to its first token."""
 
-    prompt_tokens: float
     new_prompt_tokens: float  # those that no cached prefix spares
     projection_flops: float
     attention_flops: float
@@ -102,37 +105,49 @@ class Plan(Inputs, Memory, Decode, Prefill):
     """The numbers of one scenario in SI units: inputs, memory, decode and prefill side by side."""
 
 
-def plan(scenario: Scenario, *, model: Model | None = None, **varied) -> Plan:
+def plan(
+    scenario: Scenario,
+    *,
+    model: Model | None = None,
+    device: Accelerator | None = None,
+    **varied,
+) -> Plan:
     """Work out a scenario with the ideal engine: full bandwidth, full peak, nothing reserved.
 
-    `model` replaces the scenario's own, to hold one against another. Any number of the scenario
-    (concurrency, context, bandwidth, memory, peak; its units) may be replaced by another or by an
-    array; arrays broadcast. Varied numbers are taken as given, unchecked.
+    `model` and `device` replace the scenario's own, to hold one against another. Any number of the
+    scenario (concurrency, context, prompt, output, bandwidth, memory, peak; its units) may be
+    replaced by another or by an array; arrays broadcast. Varied numbers are taken as given,
+    unchecked.
 
     >>> from planner import Scenario, plan
     >>> print(plan(Scenario(context=8192)).cache_bytes)
     17179869184.0
     """
-    inputs = _inputs(scenario, model or scenario.the_model, varied)
+    own = model or scenario.the_model, device or scenario.the_device
+    inputs = _inputs(scenario, *own, varied)
     parts = (inputs, _memory(inputs), _decode(inputs), _prefill(inputs))
     return Plan(**{name: value for part in parts for name, value in vars(part).items()})
 
 
-def _inputs(scenario, model, varied):
+def _inputs(scenario, model, device, varied):
     def given(name):
         return varied.pop(name, getattr(scenario, name))
 
     key_bytes, value_bytes = scenario.cache_widths
+    context = given("context")
     weights = weights_of(model, scenario.weights)
     inputs = Inputs(
         scenario=scenario,
         model=model,
+        device=device,
         weights=weights,
         stages=parallel.stages(
             scenario.layout, model.groups, weights, key_bytes=key_bytes, value_bytes=value_bytes
         ),
         concurrency=given("concurrency"),
-        context_tokens=given("context"),
+        context_tokens=context,
+        prompt_tokens=varied.pop("prompt", scenario.prompt or context),
+        output_tokens=given("output"),
         # Whole bytes, so that a memory written as the bytes needed is not short by a rounding.
         memory_usable_bytes=np.round(given("memory") * GB),
         bandwidth_bytes_per_s=given("bandwidth") * GB,
@@ -152,6 +167,7 @@ def weights_of(model: Model, stored: str) -> Weights:
         head_parameters=model.head_parameters,
         expert_parameters=model.expert_parameters,
         vision_parameters=model.vision_parameters,
+        host_parameters=model.host_parameters,
         file_bytes=model.file_bytes if stored == model.dtype else None,
     )
 
@@ -202,7 +218,7 @@ def _decode(inputs):
     step = formulas.decode_step_seconds(read, cache_read, bandwidth)
 
     projection = formulas.projection_flops(model.active_parameters, concurrency)
-    attention = concurrency * attention_flops(model, lambda group: group.attended(context))
+    attention = concurrency * model.attention_flops(lambda group: group.attended(context))
     flops = projection + attention
 
     requests = parallel.requests_per_group(concurrency, layout.data)
@@ -235,13 +251,12 @@ def _decode(inputs):
 
 
 def _prefill(inputs):
-    scenario, model = inputs.scenario, inputs.model
+    scenario, model, prompt = inputs.scenario, inputs.model, inputs.prompt_tokens
 
-    prompt = scenario.prompt or inputs.context_tokens
     new = prompt - np.minimum(scenario.prefix, prompt - 1)  # at least the last token is read
     projection = formulas.projection_flops(model.active_parameters, new)
-    attention = attention_flops(
-        model, lambda group: group.attended_pairs(prompt) - group.attended_pairs(prompt - new)
+    attention = model.attention_flops(
+        lambda group: group.attended_pairs(prompt) - group.attended_pairs(prompt - new)
     )
     together = inputs.peak_flops * scenario.tp
     seconds = formulas.compute_seconds(projection + attention, together)
@@ -249,7 +264,6 @@ def _prefill(inputs):
     read = parallel.weights_read_bytes(inputs.stages, model.experts_read(new))
     read_s = formulas.read_seconds(read, inputs.bandwidth_bytes_per_s)
     return Prefill(
-        prompt_tokens=prompt,
         new_prompt_tokens=new,
         projection_flops=projection,
         attention_flops=attention,
@@ -258,15 +272,4 @@ def _prefill(inputs):
         prefill_read_bytes=read,
         prefill_s=seconds,
         ttft_s=formulas.time_to_first_token_seconds(seconds, read_s),
-    )
-
-
-def attention_flops(model: Model, pairs):
-    """FLOPs of all layers with attention; `pairs` counts a group's query-key pairs of one head."""
-    return sum(
-        formulas.attention_flops(
-            group.layers, group.query_heads, group.query_dim, group.output_dim, pairs(group)
-        )
-        for group in model.groups
-        if group.query_heads
     )

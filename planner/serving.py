@@ -1,52 +1,57 @@
-"""Scenario -> Evaluation: a plan as its engine serves it, what it reserves and how long it takes.
+"""Scenario -> Evaluation: what its engine reserves, what then runs, and how long that really takes.
 
 The ideal engine is one more row of data: through the same lines it gives the plan's own numbers.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from planner import formulas
-from planner.engines import memory as engines
-from planner.engines import timing as latency
-from planner.engines.memory import CacheLayers, Engine, Reserve
-from planner.engines.timing import PrefillTime, StepTime, Timing
+from planner.engines.calibration import StepTime, Timing, timings
+from planner.engines.memory import Engine, Reserve
+from planner.engines.passes import PassTime, PrefillTime, Work
+from planner.engines.timing import (
+    KernelTiming,
+    LoadedStep,
+    by_kernels,
+    loaded_step,
+    serving_engines,
+)
 from planner.hardware import parallel
-from planner.hardware.parallel import Stage
+from planner.hardware.accelerator import Accelerator
+from planner.inputs import overrides, presets
 from planner.inputs.scenario import NUMBERS, Scenario
+from planner.latency import measured
+from planner.latency.estimate import (
+    Band,
+    Estimate,
+    first_token_bound_s,
+    load_state,
+    prompt_bound_s,
+)
+from planner.latency.measured import Neighbour, Setup
+from planner.latency.work import Formats, Load, Rates, kernels, work
 from planner.models.model import Model
 from planner.plan import Plan
 from planner.plan import plan as plan_of
+from planner.pools import longest_context, most_requests, reserve
 from planner.units import GB
-
-# Formats whose weights are multiplied at 8 bits, on devices that can.
-EIGHT_BIT_WEIGHTS = ("fp8", "fp8-block")
-NEAREST_VECTOR_SHARE = 1 / 4  # of the 16-bit peak, where no source has a device's FP32 rate
-
-
-@dataclass(frozen=True)
-class Band:
-    """A number and the ends of its band; all three equal where nothing is uncertain.
-
-    The band of a time or a rate holds 80 % of measurements; that of a memory, of all that an engine
-    reserves at its most and at its least.
-    """
-
-    value: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
 class Evaluation:
     """A scenario worked out: its plan, and what its engine makes of it; arrays where that has some.
 
-    plan: by counting alone, in SI units. step: a decode step of the plan's load by its parts.
-    mixed: the same while new prompts arrive, None where the scenario has no output length. first:
-    one prompt alone, by its parts. reserve: of a device of the pipeline stage whose pool holds the
-    fewest requests. Where counting is all (`ideal`) the numbers are the plan's own.
+    plan: by counting alone, in SI units. running: requests that run at once, the others wait; times
+    and rates are those of the running. fullness: requests asked for in those that the engine
+    admits. step: a decode step by its parts. mixed: the mean one while new prompts arrive, None
+    where the scenario has no output length. first: one prompt alone, by its parts. ttft_loaded_s:
+    in a closed loop; None where there is no output length, or no such measurement of the engine.
+    prefill_bound_s, ttft_bound_s: the least that one prompt can take, every product at its format's
+    own peak. reserve: of a device of the pipeline stage whose pool holds the fewest requests. Where
+    counting is all (`ideal`) capacity and times per token are the plan's own.
 
     >>> from planner import Scenario, evaluate
     >>> found = evaluate(Scenario("llama-3.1-8b", device="h100-sxm", engine="vllm-0.26"))
@@ -58,14 +63,24 @@ class Evaluation:
 
     plan: Plan
     engine: Engine
-    timing: Timing
-    step: StepTime
+    estimate: Estimate
+    running: float
+    fullness: float
+    step: PassTime | StepTime
     step_s: Band
-    mixed: StepTime | None
+    mixed: LoadedStep | None
     mixed_s: Band | None
     first: PrefillTime
     ttft_s: Band
+    ttft_loaded_s: Band | None
+    prefill_bound_s: float
+    ttft_bound_s: float
     reserve: Reserve
+
+    @property
+    def timing(self) -> Timing | KernelTiming:
+        """The engine's constants of time, with those that a person has set."""
+        return self.estimate.timing
 
     @property
     def ideal_engine(self):
@@ -76,6 +91,16 @@ class Evaluation:
     def ideal(self):
         """Whether counting is all: the ideal engine, and no figure of it changed."""
         return self.ideal_engine and not self.plan.scenario.set
+
+    @property
+    def load(self):
+        """Stable, near saturation or saturated."""
+        return load_state(self.fullness)
+
+    @property
+    def waiting(self):
+        """Requests asked for that do not run."""
+        return self.plan.concurrency - self.running
 
     @property
     def tpot_s(self) -> Band:
@@ -89,8 +114,19 @@ class Evaluation:
 
     @property
     def tokens_per_s_total(self) -> Band:
-        """Tokens per second of all requests together."""
-        return _rate(self.tpot_s, self.plan.concurrency)
+        """Tokens per second of all running requests together."""
+        return _rate(self.tpot_s, self.running)
+
+    @property
+    def first_token_s(self) -> Band:
+        """The time to first token: under load where that is known, else of a prompt alone."""
+        return self.ttft_loaded_s or self.ttft_s
+
+    @property
+    def first_token_value_s(self):
+        """That time where one number is needed: its value, or its least where there is none."""
+        first = self.first_token_s
+        return np.where(np.isfinite(first.value), first.value, first.low)[()]
 
     @property
     def max_concurrency(self):
@@ -114,24 +150,29 @@ class Evaluation:
         return self.max_concurrency >= self.plan.concurrency
 
 
-def parts(step: StepTime) -> list[tuple[str, float]]:
+PARTS = ("weights", "cache", "compute", "overhead", "prompts")
+
+
+def parts(step: PassTime | StepTime | LoadedStep) -> list[tuple[str, float]]:
     """The parts of a step by the names that the page gives them, in drawing order; seconds."""
-    return [
-        ("weights", step.weights_s),
-        ("cache", step.cache_s),
-        ("compute", step.compute_s),
-        ("overhead", step.overhead_s + step.tensor_s),
-        ("prompts", step.prompts_s),
-    ]
+    found = dict(step.parts())
+    return [(name, found.get(name, 0.0)) for name in PARTS]
 
 
 def evaluate(
-    scenario: Scenario, *, model: Model | None = None, engine: Engine | None = None, **varied
+    scenario: Scenario,
+    *,
+    model: Model | None = None,
+    device: Accelerator | None = None,
+    engine: Engine | None = None,
+    timed_as: str = "",
+    **varied,
 ) -> Evaluation:
     """Work out a scenario with its engine: what fits, how long it takes, and how sure that is.
 
-    model: replaces the scenario's own. engine: replaces its own for what is reserved. Any number of
-    the scenario (concurrency, context, bandwidth, memory, peak; its units) may be replaced by
+    To hold one against another, `model` and `device` replace the scenario's own, `engine` its own
+    for what is reserved, and the id `timed_as` for its times. Any number of the scenario
+    (concurrency, context, prompt, output, bandwidth, memory, peak; its units) may be replaced by
     another or by an array, as `plan` takes them.
 
     >>> import numpy as np
@@ -139,41 +180,70 @@ def evaluate(
     >>> evaluate(Scenario(), context=np.array([8192, 65_536])).fits
     array([ True, False])
     """
-    plan = plan_of(scenario, model=model, **varied)
-    model, timing = plan.model, scenario.the_timing
-    engine = engine or scenario.the_engine
-    step = _step(
-        plan,
-        timing,
-        plan.weights_read_bytes,
-        plan.cache_read_bytes,
-        plan.decode_flops / scenario.layout.stage_devices,
-    )
-    mixed = None
-    if scenario.output:
-        mixed = timing.mix(
-            step,
-            parallel.requests_per_group(plan.concurrency, scenario.dp),
-            scenario.output,
-            plan.prefill_flops / scenario.tp,
-            model.layers,
-            plan.peak_flops,
-        )
-    dense = (timing.mix_low, timing.mix_high)
-    band = (timing.mix_experts_low, timing.mix_experts_high) if model.experts else dense
-    first = _first(plan, timing)
-    first_s = np.maximum(first.total_s, plan.ttft_s) if engine.id == "ideal" else first.total_s
+    plan = plan_of(scenario, model=model, device=device, **varied)
+    engine = engine or scenario.engine_with(plan.memory_usable_bytes)
+    timing = timing_of(plan, timed_as or scenario.engine)
+    held = reserve(plan, engine)
+    running, fullness = _running(plan, engine, timing, held)
+    # Where not even one fits, the times are those of one if it did.
+    together = np.maximum(running, 1)
+    each = parallel.requests_per_group(together, scenario.dp)
+    asked = replace(work_of(plan), groups=together / each)
+    given = bool(overrides.of_time(overrides.read(scenario.set)))
+    estimate = Estimate(timing, asked, setup_of(plan, timing), each, given)
+
+    step, step_s = estimate.step(timing.decode(asked, each))
+    mixed = mixed_s = loaded = None
+    pass_tokens = engine.batched_tokens
+    if np.any(plan.output_tokens):
+        mean = loaded_step(timing, asked, each, plan.output_tokens, pass_tokens)
+        mixed, mixed_s = estimate.step(mean, plan.output_tokens)
+        loaded = estimate.under_load(pass_tokens, mixed_s, load_state(fullness))
+    first = timing.prompt(asked, pass_tokens)
+    bound = first_token_bound_s(timing, asked)
+    least = plan.ttft_s if timing.group == "ideal" else bound
     return Evaluation(
         plan=plan,
         engine=engine,
-        timing=timing,
+        estimate=estimate,
+        running=running,
+        fullness=fullness,
         step=step,
-        step_s=_band(step.total_s, timing.decode_low, timing.decode_high),
+        step_s=step_s,
         mixed=mixed,
-        mixed_s=_band(mixed.total_s, *band) if mixed else None,
+        mixed_s=mixed_s,
         first=first,
-        ttft_s=_band(first_s, timing.prefill_low, timing.prefill_high),
-        reserve=reserve(plan, engine),
+        ttft_s=estimate.alone(first, least),
+        ttft_loaded_s=loaded,
+        prefill_bound_s=prompt_bound_s(timing, asked),
+        ttft_bound_s=bound,
+        reserve=held,
+    )
+
+
+@dataclass(frozen=True)
+class Capacities:
+    """How much one device holds, in three ways that are often taken for one another; bytes.
+
+    label: the size on the box, None where the memory was typed by hand. allocatable: what a process
+    can have. engine: how much of it the engine may fill; all of it where the engine is ideal.
+    """
+
+    label: float | None
+    allocatable: float
+    engine: float
+
+
+def capacities(evaluation: Evaluation) -> Capacities:
+    """The three capacities of a plan's device."""
+    scenario, held = evaluation.plan.scenario, evaluation.reserve
+    device = scenario.the_device
+    before = held.total_bytes - held.budget_bytes / evaluation.engine.fraction
+    own = scenario.memory == device.memory_gb
+    return Capacities(
+        label=device.label_gb * GB if own else None,
+        allocatable=held.total_bytes,
+        engine=held.budget_bytes + before,
     )
 
 
@@ -182,136 +252,103 @@ def _rate(step, count):
     return Band(*(formulas.tokens_per_second(seconds, count) for seconds in ends))
 
 
-def _band(value, low, high):
-    return Band(value, value * low, value * high)
-
-
-def _step(plan, timing, weights_bytes, cache_bytes, flops):
-    """A pass over one token of each request: a device's own bytes and arithmetic, side by side."""
+def _formats(plan):
     scenario = plan.scenario
-    return timing.step(
-        weights_bytes,
-        cache_bytes,
-        flops,
-        plan.model.layers,
-        plan.bandwidth_bytes_per_s,
-        plan.peak_flops,
-        vector_flops=vector_flops(plan),
-        experts=bool(plan.model.experts),
-        tensor_parallel=scenario.tp > 1,
+    return Formats(
+        plan.weights,
+        presets.weight_format(scenario.weights),
+        presets.cache_format(scenario.cache_k),
+        presets.cache_format(scenario.cache_v),
     )
 
 
-def vector_flops(plan: Plan) -> float:
-    """The device's FP32 rate without matrix units; a share of its peak where no source has it."""
-    known = latency.vector_rates().get(plan.scenario.device)
-    return known or plan.peak_flops * NEAREST_VECTOR_SHARE
+def work_of(plan: Plan) -> Work:
+    """What a plan asks of each of its devices."""
+    rates = Rates(plan.device, plan.bandwidth_bytes_per_s, plan.peak_flops)
+    load = Load(plan.context_tokens, plan.prompt_tokens, plan.new_prompt_tokens)
+    return work(plan.model, _formats(plan), plan.scenario.layout, rates, load)
 
 
-def _first(plan, timing):
-    """One prompt by itself on one group of devices."""
-    scenario, model = plan.scenario, plan.model
-    alone = parallel.weights_read_bytes(plan.stages, model.experts_read(tokens=1))
-    floor = _step(plan, timing, alone, 0, 0)
-    link = scenario.the_device.link_gb_s
-    sent = formulas.all_reduce_bytes(model.layers, model.width, plan.prompt_tokens, scenario.tp)
-    return timing.prefill(
-        plan.prefill_flops,
-        floor,
-        plan.peak_flops * peak_share(scenario, timing),
-        devices=scenario.tp,
-        link_bytes=sent if scenario.tp > 1 and link else 0.0,
-        link=link * GB if link else np.inf,
-    )
+def timing_of(plan: Plan, engine: str) -> Timing | KernelTiming:
+    """The constants of an engine for a plan, with those that the scenario sets."""
+    scenario = plan.scenario
+    if engine in serving_engines():
+        chosen = kernels(plan.model, _formats(plan), scenario.layout, plan.device)
+        timing = by_kernels(engine, chosen)
+    else:
+        timing = timings()[engine]
+    return timing.changed(overrides.of_time(overrides.read(scenario.set)))
 
 
-def peak_share(scenario, timing) -> float:
-    """The peak that an engine's prefill can reach, against the 16-bit one of the data sheet.
+def setup_of(plan: Plan, timing: Timing | KernelTiming) -> Setup:
+    """Whom to ask about a plan among the measurements."""
+    scenario = plan.scenario
+    family = timing.family if isinstance(timing, KernelTiming) else timing.engine
+    shape = measured.shape(plan.model)
+    return Setup(shape, plan.device.id, family, scenario.weights, scenario.tp)
 
-    8-bit weights are multiplied at 8 bits where the device can. llama.cpp sums 16-bit products at
-    16 bits, which GeForce cards do at twice the rate of the figure with 32-bit sums.
+
+def time_figure(evaluation: Evaluation, name: str) -> float:
+    """An engine's figure of time as it stands in a plan, by its name in a link.
+
+    Set to what it stands at, it changes nothing.
     """
-    device = scenario.the_device
-    if timing.engine == "ideal":
-        return 1.0
-    if scenario.weights in EIGHT_BIT_WEIGHTS and device.fp8_tflops and timing.group == "serving":
-        return device.fp8_tflops / device.fp16_tflops
-    geforce = (device.vendor, device.kind) == ("NVIDIA", "consumer GPU")
-    return 2.0 if geforce and timing.engine.startswith("llama.cpp-cuda") else 1.0
-
-
-def reserve(plan: Plan, engine: Engine) -> Reserve:
-    """What the engine takes of a device, and what its pool then holds.
-
-    Of the pipeline stage whose pool holds the fewest requests, since all of them wait for it.
-    """
-    alike = {(stage.groups, stage.weights_bytes): stage for stage in plan.stages}
-    held = [_stage_reserve(plan, engine, stage) for stage in alike.values()]
-    fewest = [-each.concurrency for each in held]
-    amounts = {
-        field.name: parallel.where_greatest([getattr(each, field.name) for each in held], fewest)
-        for field in fields(Reserve)
-        if field.name != "engine"
+    timing, work = evaluation.timing, evaluation.estimate.work
+    if isinstance(timing, Timing):
+        return getattr(timing, name)
+    host = replace(timing.host, device_layer_us=0.0)
+    own = replace(timing, host=host).decode(work, evaluation.estimate.requests)
+    layer_s = work.layers * (host.vendor_factor if work.other_vendor else 1.0)
+    routed_us = host.expert_layer_us if work.experts else 0.0
+    matrix = timing.kernels.matrix
+    share, floor = timing.prompt_peak_share, timing.prompt_floor_steps
+    found = {
+        "bandwidth_efficiency": matrix.bandwidth_share,
+        "compute_efficiency": matrix.peak_share,
+        "layer_us": own.launches_s / layer_s * 1e6 - routed_us,
+        "device_layer_us": timing.host.device_layer_us,
+        "expert_layer_us": host.expert_layer_us,
+        "tensor_layer_us": own.sums_s / layer_s * 1e6,
+        "prefill_efficiency": matrix.peak_share if share is None else share,
+        "prefill_floor_steps": timing.floor_s(work) / timing.decode(work, 1).total_s
+        if floor is None
+        else floor,
     }
-    return Reserve(engine=engine, **amounts)
+    return float(found[name])
 
 
-def _stage_reserve(plan, engine, stage):
-    """The same of one stage. One that stores nothing holds any number of requests, if it fits."""
-    model, scenario = plan.model, plan.scenario
-    layers = cache_layers(scenario, stage)
-    held = engines.reserve(
-        engine,
-        total_bytes=plan.memory_usable_bytes,
-        weights_bytes=stage.weights_bytes,
-        layers=layers or [CacheLayers(1, token_bytes=1.0)],
-        context_tokens=plan.context_tokens,
-        width=model.width,
-        vocabulary=model.vocabulary,
-        query_heads=max(group.query_heads for group in model.groups) // scenario.tp,
-        devices=scenario.layout.devices,
+def neighbours(evaluation: Evaluation) -> list[Neighbour]:
+    """Measurements of the plan's own model, the one that says most of it first. One scenario."""
+    plan, estimate = evaluation.plan, evaluation.estimate
+    return measured.neighbours(
+        estimate.setup, estimate.requests, plan.new_prompt_tokens, plan.output_tokens
     )
-    if layers:
+
+
+def running_requests(plan: Plan, engine: Engine) -> float:
+    """Requests of a plan that run at once with what an engine reserves, timed as the plan's own."""
+    timing = timing_of(plan, plan.scenario.engine)
+    return _running(plan, engine, timing, reserve(plan, engine))[0]
+
+
+def _running(plan, engine, timing, held):
+    """Requests that run at once, and those asked for in those that the engine admits."""
+    scenario = plan.scenario
+    if engine.id == "ideal" and not scenario.set:
+        return plan.concurrency, 0.0
+    admitted = _admitted(plan, engine, timing, held)
+    running = formulas.running_requests(plan.concurrency, most_requests(admitted, scenario))
+    with np.errstate(divide="ignore"):
+        fullness = plan.concurrency / np.asarray(scenario.dp * admitted.concurrency, float)
+    return running, fullness
+
+
+def _admitted(plan, engine, timing, held) -> Reserve:
+    """The pool in requests as the engine admits them: by what they hold, or by all they will."""
+    if not getattr(timing, "whole_requests", False):
         return held
-    return replace(held, concurrency=np.where(held.pool_bytes > 0, np.inf, 0.0)[()])
-
-
-def cache_layers(scenario: Scenario, stage: Stage) -> list[CacheLayers]:
-    """What a device of a stage stores, kind by kind."""
-    found = []
-    for group in stage.groups:
-        for each, most in group.stores(*scenario.cache_widths):
-            found.append(CacheLayers(group.layers, each / group.layers, window=most))
-        if group.state_bytes:
-            state = float(parallel.state_bytes(group, scenario.tp))
-            found.append(CacheLayers(group.layers, 0.0, state_bytes=state))
-    return found
-
-
-UNBOUNDED = 2**30  # tokens beyond which a context counts as without end
-
-
-def most_requests(held: Reserve, scenario) -> float:
-    """Whole requests that the pools of all data-parallel groups hold."""
-    return scenario.dp * np.floor(held.concurrency * (1 + 1e-12))
-
-
-def longest_context(plan: Plan, engine: Engine) -> float:
-    """The most tokens of each request that the engine's pool holds at this concurrency, exactly.
-
-    0 where it holds not even one token; ∞ where it still holds `UNBOUNDED` tokens. One for each
-    concurrency, where the plan has several and all else of it is one scenario's.
-    """
-    counts = np.asarray(plan.concurrency, float)
-    low, high = np.zeros_like(counts), np.full_like(counts, UNBOUNDED + 1)
-    while np.any(high - low > 1):  # low is held; as far as is known, high is not
-        tried = np.geomspace(np.maximum(low, 1), high, 48, axis=-1).round()
-        tried = np.clip(tried, low[..., None] + 1, np.maximum(high - 1, low + 1)[..., None])
-        held = reserve(replace(plan, context_tokens=tried), engine)  # which needs no more of it
-        holds = most_requests(held, plan.scenario) >= counts[..., None]
-        low = np.where(holds, tried, low[..., None]).max(-1)
-        high = np.where(holds, high[..., None], tried).min(-1)
-    return np.where(low >= UNBOUNDED, np.inf, low)[()]
+    whole = np.maximum(plan.context_tokens, plan.prompt_tokens + plan.output_tokens)
+    return reserve(replace(plan, context_tokens=whole), engine)
 
 
 def enough_memory(evaluation: Evaluation) -> float:
@@ -327,19 +364,3 @@ def enough_memory(evaluation: Evaluation) -> float:
             return 0.0
         low, high = tried[max(holds[0] - 1, 0)], tried[holds[0]]
     return high * GB
-
-
-def engine_band(engine: Engine) -> tuple[Engine, Engine]:
-    """The engine with all that it keeps for itself at its most, and at its least.
-
-    Figures that a person or the engine's documentation chose stay as they are.
-    """
-    unsure = {
-        name: each
-        for name, each in engine.figures.items()
-        if each.kind in ("calibrated", "assumed") and each.low is not None
-    }
-    most, least = (
-        {name: getattr(each, end) for name, each in unsure.items()} for end in ("high", "low")
-    )
-    return engine.changed(**most), engine.changed(**least)

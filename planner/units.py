@@ -3,4 +3,5 @@
 GIGA = 10**9
 TERA = 10**12
 GB = GIGA  # bytes: decimal, as on a device's label and on this page
+MIB = 2**20
 GIB = 2**30  # bytes: binary, as engines print them, also where they write GB

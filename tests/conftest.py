@@ -26,6 +26,7 @@ def pytest_collection_modifyitems(items):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "browser: drives the real app in a real browser")
+    config.addinivalue_line("markers", "slow: fits or leaves out anew, for minutes")
 
 
 def pytest_terminal_summary(terminalreporter, exitstatus, config):

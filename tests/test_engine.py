@@ -357,7 +357,7 @@ def test_since_0_26_a_window_keeps_two_steps(id, blocks, gib):
 
 def test_the_newest_pools_lie_in_their_band():
     table = measured().query("phase == 'pool' and engine == 'vllm-0.26'")
-    assert len(table) == 7
+    assert len(table) == 10
     assert ((table["low"] <= table["measured"]) & (table["measured"] <= table["high"])).all()
     assert (abs(table["predicted"] / table["measured"] - 1) < 0.04).all()
 

@@ -1,12 +1,10 @@
 """What the Accuracy page shows: its figures, kept apart by what the fit has seen, and its link."""
 
-import numpy as np
 import pytest
 
 from planner.evidence import accuracy, measurements, summary, times
 from planner.evidence.accuracy import ALL, IN_SAMPLE, LEFT_OUT, NEVER, QUANTITIES, View
 from planner.evidence.scatter import MOST_BARS, bars, errors_in_words, scatter
-from planner.maintain import fit
 
 FRAME = accuracy.measurements()
 EVERY = [
@@ -32,6 +30,9 @@ def test_what_was_fitted_on_is_kept_apart():
         ("decode", LEFT_OUT),
         ("decode", NEVER),
         ("serving", LEFT_OUT),
+        ("serving", NEVER),
+        ("first", LEFT_OUT),
+        ("first", NEVER),
         ("prefill", LEFT_OUT),
         ("prefill", NEVER),
         ("batched", NEVER),
@@ -45,10 +46,17 @@ def test_what_was_fitted_on_is_kept_apart():
         ("token", NEVER),
     }
     # What was fitted on is shown as predicted without its source, never as the fit has it.
-    times = (FRAME["basis"] == LEFT_OUT) & (FRAME["phase"] != "pool")
-    fitted = FRAME[times].set_index("id")["predicted"]
+    # Without its model where requests were kept at a number, else without its source.
+    kept = (FRAME["basis"] == LEFT_OUT) & (FRAME["phase"] != "pool")
     without = measurements.out_of_fold()
-    assert fitted.to_numpy() == pytest.approx([without[id] for id in fitted.index])
+    for row in FRAME[kept].itertuples():
+        names = ("first_ms",) if row.phase == "first" else ("model_ms", "source_ms")
+        found = [
+            without[n][row.id.removesuffix("-first")]
+            for n in names
+            if row.id.removesuffix("-first") in without[n]
+        ]
+        assert [row.predicted] == pytest.approx(found), row.id
 
 
 def test_the_headlines_are_the_errors_of_the_accuracy_frame():
@@ -57,7 +65,7 @@ def test_the_headlines_are_the_errors_of_the_accuracy_frame():
         "Decode, optimised": "phase == 'decode' and optimised",
         "Decode, all": "phase == 'decode'",
         "Under load": "phase == 'serving'",
-        "Prefill, serving": "phase == 'prefill' and group != 'local'",
+        "TTFT under load": "phase == 'first'",
     }.items():
         rows = fitted.query(query)
         off, ideal_off = (
@@ -82,36 +90,28 @@ def test_memory_is_as_close_as_is_said():
     assert first.loc["pool", "ideal_median"] > 0.5
 
 
-def test_shared_constants_predict_a_left_out_source_better_than_own_ones():
-    """What the page says of serving engines, computed anew."""
-    rows = measurements.steps()
-    columns, terms = fit.step_columns(rows), fit.TERMS["serving"]
-    design = np.stack([columns[term] for term in terms], axis=1)
-    start, width, least = np.array([fit.START[term] for term in terms]).T
-    serving = rows["fitted"] & np.isin(rows["engine"], fit.GROUPS["serving"])
-    predicted = np.full(len(rows["id"]), np.nan)
+def test_the_page_names_the_worst_groups_first():
+    for quantity in ("serving", "decode"):
+        rows = accuracy.selected(View(quantity))
+        table = accuracy.generations(rows)
+        assert table["median error (%)"].is_monotonic_decreasing
+        assert len(table) >= 2
+    worst = accuracy.weakest(accuracy.selected(View("serving")))
+    assert worst["median"].is_monotonic_decreasing
+    assert (worst["count"] >= accuracy.NAMED).all()
+    named = f"{worst.iloc[0]['model']} with {worst.iloc[0]['engine_name']}"
+    assert named in summary.about()
+    drawn = bars(View("serving", by="model"), accuracy.selected(View("serving")))
+    fitted = drawn.frames["table"]
+    assert fitted["median error (%)"].is_monotonic_decreasing
 
-    def constants(among, centre, pull, power):
-        weights = fit._evenly(rows["source"][among], power)
-        measured = rows["measured_s"][among]
-        return fit.least_relative(design[among], measured, weights, centre, width, least, pull)
 
-    for source in np.unique(rows["source"][serving]):
-        others = serving & (rows["source"] != source)
-        shared = constants(others, start, fit.GROUP_PULL, 0.75)
-        for engine in np.unique(rows["engine"][serving & (rows["source"] == source)]):
-            own = others & (rows["engine"] == engine)
-            theta = constants(own, shared, fit.ENGINE_PULL, 0.5) if own.any() else shared
-            here = serving & (rows["source"] == source) & (rows["engine"] == engine)
-            predicted[here] = design[here] @ theta
-    for phase, name in (("decode", "own_decode"), ("serving", "own_load")):
-        here = serving & (rows["phase"] == phase)
-        median = np.median(np.abs(predicted[here] / rows["measured_s"][here] - 1))
-        assert median == pytest.approx(summary.OWN_CONSTANTS[name], abs=0.005)
-        ids = rows["id"][here]
-        shared = FRAME.set_index("id").loc[ids, "error"].abs().median()
-        assert shared < 0.7 * median
-        assert accuracy.percent(shared) in summary.about()
+def test_what_was_left_out_is_told_apart():
+    rows = FRAME.query("phase == 'serving' and basis == @LEFT_OUT and setup_error == setup_error")
+    medians = [rows[name].abs().median() for name in ("error", "setup_error", "sweep_error")]
+    assert medians == sorted(medians, reverse=True)
+    for each in medians:
+        assert accuracy.percent(each) in summary.about()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from planner import decode
 from planner.charts.style import INK
 from planner.evidence import accuracy, scatter, summary
-from planner.logs import from_log
+from planner.logs import from_log, told
 from tests.browser import ROOT, idle
 from tests.test_evidence import BAD
 from tests.test_page import frames
@@ -77,7 +77,7 @@ def test_both_errors_of_the_pools_stand_together():
     page = opened("accuracy", "quantity=pool")
     rows = accuracy.selected(accuracy.View("pool"))
     texts = [each.value for each in page.markdown]
-    said = next(text for text in texts if text.startswith("28 source left out: median error"))
+    said = next(text for text in texts if text.startswith("28 left out of the fit: median error"))
     assert "; 28 in sample: median error" in said
     assert scatter.aside(rows) in texts
     assert summary.headlines()["Cache pool"][0] in said
@@ -112,11 +112,11 @@ def test_an_example_log_is_held_against_its_prediction(example):
     found = from_log.plan_of(example.text, model=example.model, device=example.device)
     tables = [table.value for table in page.dataframe]
     assert len(tables) == 2
-    assert tables[0].to_dict("records") == from_log.table(found.rows)
+    assert tables[0].to_dict("records") == told.table(found.rows)
     if found.notes:
         assert page.text[1].value == "\n".join(found.notes)
     link = [each.proto.body for each in page.get("html")]
-    known = from_log.knows_model(from_log.read_log(example.text), example.model)
+    known = not {"model", "weights"} & {*found.asked}
     assert bool(link) == known
     if known:
         query = re.search(r'href="\./\?([^"]*)"', link[0])[1].replace("&amp;", "&")
@@ -179,7 +179,7 @@ def test_accuracy_is_filtered_and_its_address_reopens_it(browse):
     view = accuracy.View("serving", engine="sglang", by="batch")
     assert urlsplit(page.url).query == accuracy.encode(view)
     label = page.locator(SCATTER).inner_text()
-    assert f"{len(accuracy.selected(view))} source left out" in label
+    assert f"{len(accuracy.selected(view))} left out of the fit" in label
     points = page.locator('.st-key-chart-predicted path[aria-roledescription="point"]')
     assert points.count() == len(accuracy.selected(view))
     other = browse(f"accuracy?{urlsplit(page.url).query}", SCATTER)

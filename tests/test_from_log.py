@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from planner import Scenario, decode, encode
 from planner.files import PRESETS
 from planner.inputs import presets
-from planner.logs import from_log, identify
+from planner.logs import from_log, identify, told
 from planner.logs.from_log import plan_of
 from planner.logs.parse import read_log
 
@@ -25,7 +25,7 @@ def off(rows):
 
 
 def test_a_plain_log_is_predicted_within_one_percent():
-    scenario, notes, rows = of_example("vllm-0.31")
+    scenario, notes, rows, *_ = of_example("vllm-0.31")
     assert notes == ()
     assert [row.quantity for row in rows] == [
         "weights",
@@ -46,7 +46,7 @@ def test_a_plain_log_is_predicted_within_one_percent():
 
 
 def test_a_hybrid_is_read_and_predicted_from_its_name_alone():
-    scenario, notes, rows = of_example("vllm-kimi-linear")
+    scenario, notes, rows, *_ = of_example("vllm-kimi-linear")
     assert (scenario.model, scenario.weights, scenario.tp) == (
         "kimi-linear-48b-a3b",
         "int4-g128",
@@ -67,15 +67,15 @@ def test_pools_of_other_engines(id, most):
 
 
 def test_vllms_first_engine_profiled_one_whole_request():
-    scenario, notes, rows = of_example("vllm-v0-old")
-    assert any("taken as 20,000" in note for note in notes)
+    scenario, notes, rows, assumed, *_ = of_example("vllm-v0-old")
+    assert any("a step of 20,000 tokens" in each.text for each in assumed)
     assert abs(off(rows)["pool", False]) < 4
     assert scenario.device == "rtx-3090"
     assert any("It could also be GeForce RTX 4090" in note for note in notes)
 
 
 def test_what_is_far_off_is_doubted_in_words():
-    scenario, notes, rows = of_example("sglang-rocm")
+    scenario, notes, rows, *_ = of_example("sglang-rocm")
     assert scenario.model == "qwen3-30b-a3b"
     assert abs(off(rows)["weights", False]) < 1
     assert any(note.startswith("The printed pool is 153 GiB where 205") for note in notes)
@@ -84,7 +84,7 @@ def test_what_is_far_off_is_doubted_in_words():
 
 
 def test_without_a_model_what_needs_none_is_still_compared():
-    scenario, notes, rows = plan_of(LOGS["vllm-v1"])
+    scenario, notes, rows, *_ = plan_of(LOGS["vllm-v1"])
     assert [row.quantity for row in rows] == ["budget", "pool"]
     assert all(abs(row.percent) < 0.01 for row in rows)
     assert any("llava-v1.6" in note and "not in the list" in note for note in notes)
@@ -102,14 +102,15 @@ def test_without_device_or_total_no_pool_is_predicted():
 @pytest.mark.parametrize("id", LOGS)
 def test_every_log_gives_a_scenario_that_a_link_holds(id):
     for model in ("", "llama-3.1-8b", "kimi-k2", "nemotron-h-8b", "gpt2"):
-        scenario, notes, rows = plan_of(LOGS[id], model=model)
+        found = plan_of(LOGS[id], model=model)
+        scenario, notes, rows = found[:3]
         assert decode(encode(scenario)) == (scenario, ())
         assert all(note.endswith(".") for note in notes)
-        assert len(from_log.table(rows)) == len(rows)
+        assert len(told.table(rows)) == len(rows)
         reading = read_log(LOGS[id])
-        assert len(from_log.said(reading)) == len(reading.lines)
-        assert from_log.answer(LOGS[id], reading, rows)
-        assert from_log.summary(reading, scenario)
+        assert len(told.said(reading, found)) == len(reading.lines)
+        assert told.answer(LOGS[id], reading, rows)
+        assert told.summary(reading, scenario)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +123,10 @@ def test_every_log_gives_a_scenario_that_a_link_holds(id):
         ("Qwen/Qwen3-Coder-30B-A3B-Instruct-FP8", "qwen3-30b-a3b"),
         ("unsloth/Llama-3.2-1B-Instruct-FP8-Block", "llama-3.2-1b"),
         ("/models/Qwen3-32B-Q4_K_M.gguf", "qwen3-32b"),
-        ("moonshotai/Kimi-K2-Thinking", "kimi-k2"),
+        ("moonshotai/Kimi-K2-Thinking", "kimi-k2-thinking"),
+        ("mistralai/Codestral-22B-v0.1", "codestral-22b"),
+        ("01-ai/Yi-1.5-9B-Chat", "yi-9b"),
+        ("microsoft/phi-1_5", "phi-1.5"),
         ("deepseek-ai/DeepSeek-R1-0528", "deepseek-v3"),
         ("deepseek-ai/DeepSeek-V3.2", "deepseek-v3.2"),
         ("google/gemma-3-27b-it", "gemma-3-27b"),
@@ -183,11 +187,11 @@ def test_formats_of_weights_are_read(dtype, model, format):
     reading = read_log("")
     object.__setattr__(reading, "dtype", dtype)
     object.__setattr__(reading, "model", model)
-    assert identify.stored(reading, "published") == format
+    assert identify.weights(reading, "published").format == format
 
 
 def test_a_text_that_is_no_log_has_no_scenario():
-    scenario, notes, rows = plan_of("hello " * 1000)
+    scenario, notes, rows, *_ = plan_of("hello " * 1000)
     assert (scenario, rows) == (None, ())
     assert "No line that vLLM" in notes[0]
 
@@ -199,7 +203,7 @@ def test_a_wrong_choice_is_the_callers_mistake():
 
 def test_a_layout_that_cannot_be_is_named():
     text = LOGS["vllm-v1"].replace("tensor_parallel_size=1", "tensor_parallel_size=7")
-    scenario, notes, _ = plan_of(text, model="llama-3.1-8b")
+    scenario, notes, *_ = plan_of(text, model="llama-3.1-8b")
     assert isinstance(scenario, Scenario)
     assert any(note.startswith("tp: ") for note in notes)
 
@@ -223,9 +227,9 @@ def test_no_log_raises(lines, model, junk):
             if 0 <= start < end:
                 line = line[:start] + number.replace("<", "").replace(">", "") + line[end + 1 :]
         text += line.replace("~", " ").replace("≈", "=").replace("…", " ") + "\n"
-    scenario, _, rows = plan_of(text, model=model)
+    scenario, _, rows, *_ = plan_of(text, model=model)
     assert scenario is None or decode(encode(scenario)) == (scenario, ())
-    from_log.table(rows)
+    told.table(rows)
 
 
 def test_a_megabyte_of_junk_around_a_log_changes_nothing():

@@ -19,7 +19,7 @@ PLACES = {
     "streamlit": ("pages/",),
     "pyarrow": ("pages/",),
     "altair": ("charts/", "evidence/charts.py", "lesson/charts.py"),
-    "pandas": ("charts/", "compare/", "evidence/", "lesson/", "pages/"),
+    "pandas": ("charts/", "compare/", "evidence/", "lesson/", "maintain/kernel", "pages/"),
     "starlette": ("web/",),
     "anyio": ("web/",),
     "vl_convert": ("reports/renderer.py",),

@@ -99,7 +99,36 @@ def test_a_split_checkpoint_gives_its_config_and_exact_bytes(server):
         source=f"{server.url}/org/name/blob/{COMMIT}/config.json",
         weights_from="model.safetensors.index.json",
     )
-    assert len(server.asked) == 2
+    assert len(server.asked) == 3  # with a look for hf_quant_config.json
+
+
+def test_the_quantisation_beside_a_config_comes_with_it(server):
+    server.put("org/name", "config.json", CONFIG)
+    server.put("org/name", "hf_quant_config.json", '{"quantization": {"quant_algo": "NVFP4"}}')
+    assert "NVFP4" in fetch(server).quantization_text
+
+
+def test_a_config_that_says_how_its_weights_are_stored_is_all_that_is_read(server):
+    server.put("org/name", "config.json", '{"quantization_config": {"quant_method": "fp8"}}')
+    server.put("org/name", "hf_quant_config.json", "{}")
+    assert fetch(server).quantization_text == ""
+
+
+@pytest.mark.parametrize(
+    ("files", "size"),
+    [
+        ({"a-1.safetensors": 5, "a-2.safetensors": 7, "pytorch_model.bin": 12}, 12),
+        ({"pytorch_model-1.bin": 5, "pytorch_model-2.bin": 6, "original/x.bin": 11}, 11),
+        ({"a.safetensors": None}, None),
+        ({"README.md": 5}, None),
+    ],
+)
+def test_checkpoints_under_other_names_are_added_up(server, files, size):
+    server.put("org/name", "config.json", CONFIG)
+    listed = [{"rfilename": name, "size": each} for name, each in files.items()]
+    path = "/api/models/org/name/revision/main?blobs=true"
+    server.files[path] = (200, {}, json.dumps({"siblings": listed}).encode())
+    assert fetch(server).weight_bytes == size
 
 
 def test_a_single_file_gives_its_size_and_is_not_downloaded(server):

@@ -96,7 +96,41 @@ def test_a_log_gives_its_scenario_and_what_it_printed(capsys):
     assert found["model"] == "llama-3.1-8b"
     assert found["engine"].startswith("vllm")
     assert {row["quantity"] for row in found["log_rows"]} >= {"pool"}
-    assert ran(capsys, "context=4096", "--log", path)[0] == 2
+    assert {"log_assumed", "log_lines"} <= found.keys()
+    # The link fills what the log leaves out, and may not say otherwise.
+    status, out, err = ran(capsys, "model=llama-3.1-8b&device=a10&prompt=512&fits=1", "--log", path)
+    assert (status, out) == (2, "")
+    status, out, err = ran(capsys, "model=llama-3.1-8b&device=a10&prompt=512", "--log", path)
+    assert (status, err) == (0 if found["fits"] else 1, "")
+    status, out, err = ran(capsys, "model=llama-3.1-8b&device=a10&memory=80", "--log", path)
+    assert (status, out) == (2, "")
+    assert err.startswith("memory: the link says 80, the log 23.69")
+
+
+def test_a_config_stands_beside_a_log(capsys, tmp_path):
+    config = CONFIG / "meta-llama__Llama-3.1-8B.json"
+    path = tmp_path / "log"
+    text = (LOG / "vllm-v0.log").read_text("utf-8")
+    path.write_bytes(text.encode("utf-16"))  # as a redirect of PowerShell writes it
+    status, out, err = ran(
+        capsys, "device=a10", "--config", str(config), "--log", str(path), "--json"
+    )
+    found = json.loads(out)
+    assert (status, err) == (0 if found["fits"] else 1, "")
+    assert {row["quantity"] for row in found["log_rows"]} >= {"weights", "pool", "tokens"}
+    assert all(
+        abs(float(row["off (%)"])) < 1 for row in found["log_rows"] if row["unit"] == "tokens"
+    )
+    status, _, err = ran(capsys, "", "--config", "-", "--log", "-")
+    assert (status, err) == (2, "-: standard input holds one file\n")
+
+
+def test_what_nothing_tells_is_asked_for(capsys):
+    path = str(ROOT / "tests" / "data" / "logs" / "ik-mla.log")
+    status, out, err = ran(capsys, "device=rtx-4090&model=deepseek-v3", "--log", path)
+    assert status == 2
+    assert "pool: 1.1393 predicted, 1.1393 printed GiB (+0.00 %)" in out
+    assert err.endswith("names no weights known here; add 'weights=…'\n")
 
 
 def test_files_that_cannot_be_read_are_bad_input(capsys, tmp_path):

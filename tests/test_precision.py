@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.inputs import presets
-from planner.models.precision import weight_bytes
+from planner.models.precision import CHECKPOINT, weight_bytes
 
 WEIGHTS = presets.weight_formats()
 CACHE = presets.cache_formats()
@@ -311,7 +311,7 @@ def test_the_real_file_wins_and_says_so():
     real, estimated = DEEPSEEK_V3.weights("fp8-block", size), DEEPSEEK_V3.weights("fp8-block")
     assert real.total == size
     assert (real.measured, estimated.measured) == (True, False)
-    assert real.basis == "size of the checkpoint's file"
+    assert real.basis == CHECKPOINT
     assert estimated.basis == "estimated from the format"
     assert real.estimate == estimated.total
     assert real.experts / real.total == pytest.approx(estimated.experts / estimated.total)

@@ -11,8 +11,8 @@ from hypothesis import given
 
 from planner import Scenario, __version__, answer, describe, encode, evaluate, figures, plan
 from planner.inputs import presets
+from planner.pools import engine_band, longest_context, most_requests, reserve
 from planner.reports import document, plan_report
-from planner.serving import engine_band, longest_context, most_requests, reserve
 from tests.test_plan import scenarios
 
 # Named in the README: never taken away.

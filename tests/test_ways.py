@@ -119,6 +119,19 @@ def test_the_page_shows_the_same(page, scenario):
     shows(page, of(scenario))
 
 
+def first_token(found):
+    """Under load where that is known: near saturation its range, beyond it without end."""
+    low, high = (found[f"ttft_loaded_calibrated_{end}_s"] for end in ("low", "high"))
+    if low is None:
+        ending = "_s" if found["fits_calibrated"] is None else "_calibrated_s"
+        return describe.duration(found[f"ttft{ending}"])
+    if found["load_calibrated"] == "saturated":
+        return "without end"
+    if found["load_calibrated"] == "near saturation":
+        return f"{describe.duration(low)} – {describe.duration(high)}"
+    return describe.duration(found["ttft_loaded_calibrated_s"])
+
+
 def shows(page, found):
     """The page's answer and figures are those of a report, as they are written."""
     ending = "_s" if found["fits_calibrated"] is None else "_calibrated_s"
@@ -128,7 +141,7 @@ def shows(page, found):
         "Cache": describe.data(found["cache_bytes"]),
         "Cache per token": describe.data(found["cache_bytes_per_token"]),
         "Time per token": describe.duration(found[f"decode_step{ending}"]),
-        "First token": describe.duration(found[f"ttft{ending}"]),
+        "First token": first_token(found),
         "All, tokens/s": describe.significant(
             found["tokens_per_s_total" + ending.removesuffix("_s")]
         ),

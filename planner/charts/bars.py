@@ -13,7 +13,7 @@ from planner.charts.labelled import Labelled
 from planner.charts.picture import Picture, by_column
 from planner.charts.style import HEIGHT, INK, OUTLINE
 from planner.hardware import parallel
-from planner.serving import Evaluation, parts
+from planner.serving import Band, Evaluation, parts
 
 FEW = 8  # bars up to which each has an outline and, where there is a limit, its words
 ROOM = 1.2  # of an axis, for the words beside the longest bar
@@ -98,11 +98,15 @@ def first(id: str, shown: list[Labelled]) -> Picture:
     """What the first token waits for, a bar a plan."""
     bars = []
     for each in shown:
-        waits, band = each.evaluation.first, each.evaluation.ttft_s
+        evaluation, waits = each.evaluation, each.evaluation.first
+        if evaluation.ideal:  # the longer of computing, each format at its peak, and of reading
+            least, compute = evaluation.ttft_bound_s, evaluation.prefill_bound_s
+            named = {"compute": compute, "weights": least - compute}
+            bars.append(_times(each.label, named, Band(least, least, least)))
+            continue
         named = {"compute": waits.compute_s, "overhead": waits.floor_s, "link": waits.link_s}
-        # The ideal engine waits for the longer of computing the prompt and reading the weights.
-        named["weights"] = band.value - waits.total_s
-        bars.append(_times(each.label, named, band))
+        named["weights"] = evaluation.ttft_s.value - waits.total_s
+        bars.append(_times(each.label, named, evaluation.ttft_s))
     return _picture(id, "What the first token waits for", "First token", TIME_UNITS, bars)
 
 

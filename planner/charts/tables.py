@@ -6,7 +6,7 @@ from planner import describe
 from planner.inputs import presets
 from planner.inputs.overrides import TIME, read
 from planner.plan import Plan
-from planner.serving import Evaluation
+from planner.serving import Evaluation, time_figure
 from planner.units import GIB
 
 
@@ -42,10 +42,17 @@ def reserve(evaluation: Evaluation) -> pd.DataFrame:
         ("libraries and buffers", held.non_torch_bytes, _charged(evaluation, "non_torch")),
         ("activations at their peak", held.activation_bytes, _charged(evaluation, "activation")),
         ("captured graphs", held.graphs_bytes, _charged(evaluation, "graphs")),
+        ("kept free", held.headroom_bytes, _charged(evaluation, "headroom")),
         ("cache pool", held.pool_bytes, f"{describe.whole(held.blocks)} blocks"),
+        ("of it for states", held.states_pool_bytes, "set apart whatever the context"),
         ("one block", held.block_bytes, f"{describe.whole(held.block_tokens)} tokens"),
     ]
-    table = [(name, round(float(count) / GIB, 3), note) for name, count, note in rows]
+    seldom = ("kept free", "of it for states")
+    table = [
+        (name, round(float(count) / GIB, 3), note)
+        for name, count, note in rows
+        if count or name not in seldom
+    ]
     return pd.DataFrame(table, columns=["term", "GiB", "what it is"])
 
 
@@ -62,7 +69,7 @@ def engine(evaluation: Evaluation) -> pd.DataFrame:
         if name != "name"
     ]
     for name in TIME:
-        value = f"{getattr(evaluation.timing, name):g}"
+        value = f"{time_figure(evaluation, name):.4g}"
         rows.append((name, value, None, None, *_timing_source(evaluation, name)))
     return pd.DataFrame(rows, columns=["figure", "value", "from", "to", "kind", "source"])
 

@@ -45,7 +45,7 @@ class Shown(NamedTuple):
 
     def value(self, definition: Definition) -> float:
         """A figure of it."""
-        return definition.band(self.evaluation).value
+        return definition.number(self.evaluation)
 
 
 # Compared besides the headline figures.
@@ -152,6 +152,9 @@ def results(all_: list[Shown]) -> pd.DataFrame:
     """Verdict and figures in words, a column a variant; after the first, the difference to it."""
     first = all_[0]
     rows = {"Verdict": [answer.verdict(each.evaluation)[0] for each in all_]}
+    warnings = [answer.engine_warning(each.evaluation) for each in all_]
+    if any(warnings):
+        rows["Warning"] = warnings
     for figure in COMPARED:
         rows[figure.label] = [_result(figure, first)]
         for other in all_[1:]:
@@ -164,7 +167,7 @@ def results(all_: list[Shown]) -> pd.DataFrame:
 
 def _result(figure, each):
     """A figure in words; how sure it is where an engine changes it."""
-    text = figure.text(each.value(figure))
+    text = figure.shown(each.evaluation)
     if each.evaluation.ideal or not figure.calibrated:
         return text
     return f"{text} ({figure.note(each.evaluation)})"

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from planner import describe
 from planner.figures import BY_KEY, CALIBRATED, Definition
 from planner.inputs.scenario import Scenario
-from planner.serving import Evaluation, evaluate, reserve
+from planner.pools import reserve
+from planner.serving import Evaluation, evaluate
 from planner.units import GB, GIB
 
 

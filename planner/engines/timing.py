@@ -1,7 +1,9 @@
-"""How long an engine takes: its row of presets/calibration.csv applied to plain numbers.
+"""How long a serving engine's steps and first tokens take, made of its passes.
 
-The ideal engine is one more row: efficiency 1, no overhead, arithmetic that costs nothing beside
-the reading. Every argument may be a number or an array; arrays broadcast. Seconds, bytes, FLOPs.
+A step of a steady load is a mixture of passes with and without prompts; a first token waits for the
+pass under way, for prompts ahead and for its own. The constants are read here: what kernels reach
+(presets/kernel_shares.csv), what was fitted on whole steps (timing.csv) and how engines differ
+(serving_engines.csv). Local and older engines take the same work by `engines.calibration`.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -10,196 +12,235 @@ from functools import cache
 import numpy as np
 
 from planner import formulas
+from planner.engines.passes import Host, Kernel, Kernels, PassTime, PrefillTime, Work, pass_time
 from planner.files import rows
-from planner.units import TERA
-
-# An overhead that depends on the device is stated at this rate of FP32 arithmetic, FLOPs a second.
-REFERENCE_VECTOR_FLOPS = 30e12
 
 
 @dataclass(frozen=True)
-class StepTime:
-    """One decode step, seconds, as the sum of its parts (arrays where the inputs were)."""
+class LoadedStep:
+    """A decode step of a steady load. alone: a pass without prompts; part: of passes that carry
+    some; prompts_s: what these add to the mean step."""
 
-    weights_s: float
-    cache_s: float
-    compute_s: float
-    overhead_s: float
-    tensor_s: float  # synchronising the devices of a tensor-parallel group
-    prompts_s: float = 0.0  # other requests' prompts that share the step
+    alone: PassTime
+    part: float
+    prompts_s: float
 
     @property
     def total_s(self):
-        """Length of the step: time between two tokens of one request."""
-        return (
-            self.weights_s
-            + self.cache_s
-            + self.compute_s
-            + self.overhead_s
-            + self.tensor_s
-            + self.prompts_s
-        )
-
-
-@dataclass(frozen=True)
-class PrefillTime:
-    """One prompt, or one batch of them, up to its first token: seconds, as the sum of its parts."""
-
-    compute_s: float
-    floor_s: float  # reading every weight and starting every layer
-    link_s: float
+        """Mean time between two tokens of one request."""
+        return self.alone.total_s + self.prompts_s
 
     @property
-    def total_s(self):
-        """Time to first token of an idle engine, without network and tokeniser."""
-        return self.compute_s + self.floor_s + self.link_s
+    def cache_s(self):
+        """Reading the caches."""
+        return self.alone.cache_s
+
+    def parts(self) -> list[tuple[str, float]]:
+        """The parts of the mean step by the names that charts give them."""
+        return [*self.alone.parts(), ("prompts", self.prompts_s)]
+
+
+def loaded_step(timing, work: Work, requests, output_tokens, pass_tokens) -> LoadedStep:
+    """The mean step of a steady load where each request that ends is replaced by a new prompt.
+
+    timing: `KernelTiming`, or the `calibration.Timing` of a local engine. requests: of each
+    data-parallel group. output_tokens: of each request; ∞: a fixed batch.
+    """
+    part, piece = formulas.prompt_passes(requests, output_tokens, work.prompt_tokens, pass_tokens)
+    alone = timing.decode(work, requests)
+    shared = timing.shared_s(work, alone, requests, piece)
+    mean = formulas.mean_step_seconds(part, alone.total_s, shared)
+    return LoadedStep(alone, part, np.where(part > 0, mean - alone.total_s, 0.0)[()])
 
 
 @dataclass(frozen=True)
-class Timing:
-    """One row of presets/calibration.csv: what an engine loses against the ideal formula.
+class KernelTiming:
+    """A serving engine with one plan's kernels; see presets/serving_engines.csv.
 
-    engine: its id; group: the engines it was fitted with (or "ideal").
-    bandwidth_efficiency: part of the bandwidth reached. vector_flops_per_byte: FP32 work for each
-    byte read, 0 for engines that use matrix units. compute_efficiency: part of the 16-bit peak
-    reached in a decode step, with its share of prompts; infinite where arithmetic is left out.
-    layer_us: overhead a layer; device_layer_us: the same, stated for REFERENCE_VECTOR_FLOPS and
-    growing with the root of a device's slowness; expert_layer_us: more where layers hold experts;
-    tensor_layer_us: more where devices split every layer. pass_layer_ms: fixed cost a layer of the
-    prefill pass that shares a step.
-    prefill_efficiency, link_efficiency: part of the peak and of the link reached in a prefill by
-    itself; prefill_floor_steps: its fixed cost, in decode steps of one token without arithmetic.
-    *_low, *_high: an interval of measured / predicted that holds 80 % of the measurements when
-    their source is left out of the fit. *_band_from: whose measurements these are. Of a mix, dense
-    models and those with experts have bands of their own.
-    *_rows, *_sources: how many measurements and sources the constants were fitted on.
+    family: the engine whatever its version. mixes: prompts share passes with decoding; else they
+    have passes of their own, for which decoding waits. whole_requests: admits a request only where
+    its last token fits too. steps_seen: of decoding, until a first token is seen. prompt_peak_share
+    and prompt_floor_steps: of a prompt alone, where a person has set them.
     """
 
     engine: str
-    group: str
-    bandwidth_efficiency: float = 1.0
-    vector_flops_per_byte: float = 0.0
-    compute_efficiency: float = np.inf
-    layer_us: float = 0.0
-    device_layer_us: float = 0.0
-    expert_layer_us: float = 0.0
-    tensor_layer_us: float = 0.0
-    pass_layer_ms: float = 0.0
-    prefill_efficiency: float = 1.0
-    prefill_floor_steps: float = 0.0
-    link_efficiency: float = np.inf
-    decode_low: float = 1.0
-    decode_high: float = 1.0
-    decode_band_from: str = ""
-    mix_low: float = 1.0
-    mix_high: float = 1.0
-    mix_band_from: str = ""
-    mix_experts_low: float = 1.0
-    mix_experts_high: float = 1.0
-    mix_experts_band_from: str = ""
-    prefill_low: float = 1.0
-    prefill_high: float = 1.0
-    prefill_band_from: str = ""
-    step_rows: int = 0
-    step_sources: int = 0
-    prefill_rows: int = 0
-    prefill_sources: int = 0
-    fitted_on: str = ""
+    family: str
+    kernels: Kernels
+    host: Host
+    mixes: bool = True
+    whole_requests: bool = False
+    steps_seen: float = 1.0
+    interface_ms: float = 0.0
+    own_passes: float = 1.0
+    ahead: float = 0.0
+    prompt_peak_share: float | None = None
+    prompt_floor_steps: float | None = None
 
-    def step(
-        self,
-        weights_bytes,
-        cache_bytes,
-        flops,
-        layers,
-        bandwidth,
-        peak_flops,
-        vector_flops=np.inf,
-        devices=1,
-        experts=False,
-        tensor_parallel=False,
-    ) -> StepTime:
-        """One decode step of a whole batch.
+    group = "serving"
+    covered_power = 1.0  # experts are drawn independently
+    sums_at_16_bit = False
+    pieces_under_way = 1
 
-        weights_bytes, cache_bytes: read in the step, on all devices together. flops: of the batch.
-        bandwidth, peak_flops, vector_flops: of one device; the peak at 16 bit, whatever the weights
-        are stored in. devices: how many work at the same time (all of a tensor-parallel group, one
-        of a layer split). experts, tensor_parallel: whether layers hold experts, whether devices
-        split every layer.
-        """
+    @property
+    def fitted_on(self):
+        """What stands behind the constants, in words."""
+        return f"single kernels, and {fitted_on()}"
 
-        def read(amount):
-            return formulas.limited_read_seconds(
-                amount,
-                bandwidth * devices,
-                self.bandwidth_efficiency,
-                vector_flops * devices,
-                self.vector_flops_per_byte,
-            )
+    def decode(self, work: Work, requests) -> PassTime:
+        """One token of each of so many requests."""
+        return pass_time(work, self.kernels, self.host, requests, requests, 0.0)
 
-        per_layer_us = (
-            self.layer_us
-            + formulas.device_scaled_seconds(
-                self.device_layer_us, vector_flops, REFERENCE_VECTOR_FLOPS
-            )
-            + self.expert_layer_us * np.asarray(experts)
+    def shared_s(self, work: Work, alone: PassTime, requests, piece):
+        """A step in which `piece` tokens of prompts are read as well, seconds."""
+        beside = np.where(self.mixes, requests, 0.0)
+        own = pass_time(
+            work, self.kernels, self.host, beside + piece, beside, piece / work.prompt_tokens
         )
-        tensor_us = self.tensor_layer_us * np.asarray(tensor_parallel)
-        return StepTime(
-            weights_s=read(weights_bytes),
-            cache_s=read(cache_bytes),
-            compute_s=self._compute_s(flops, peak_flops, devices),
-            overhead_s=formulas.layer_overhead_seconds(layers, per_layer_us * 1e-6),
-            tensor_s=formulas.layer_overhead_seconds(layers, tensor_us * 1e-6),
-        )
+        carried = np.maximum(own.total_s, self.floor_s(work))
+        return np.where(self.mixes, carried, alone.total_s + carried)
 
-    def _compute_s(self, flops, peak_flops, devices):
-        return formulas.compute_seconds(flops, self.compute_efficiency * peak_flops * devices)
+    def floor_s(self, work: Work):
+        """Least time of a pass with prompts."""
+        return formulas.layer_overhead_seconds(work.layers, self.host.pass_layer_us * 1e-6)
 
-    def mix(self, step, requests, output_tokens, prompt_flops, layers, peak_flops, devices=1):
-        """The same step in a steady mix where each request that ends is replaced by a new prompt.
-
-        step: of pure decoding. prompt_flops: of one prompt. output_tokens: of each request.
-        """
-        shared = formulas.steady_mix_step_seconds(
-            0.0,
-            formulas.prompts_per_step(requests, output_tokens),
-            self._compute_s(prompt_flops, peak_flops, devices),
-            formulas.layer_overhead_seconds(layers, self.pass_layer_ms * 1e-3),
-        )
-        return replace(step, prompts_s=shared)
-
-    def prefill(self, flops, floor, peak_flops, devices=1, link_bytes=0.0, link=np.inf):
-        """A prompt, or a batch of prompts, by itself.
-
-        floor: `step` of one token without cache or FLOPs: what starting every layer and reading
-        every weight costs. peak_flops: of one device, at 8 bit where 8-bit weights are multiplied
-        as such. link_bytes, link: what a device sends, and how fast (one way).
-        """
-        efficient = self.prefill_efficiency * peak_flops * devices
+    def prompt(self, work: Work, pass_tokens) -> PrefillTime:
+        """One prompt alone, in passes of at most so many tokens, to its first token."""
+        pieces, own = self._pieces(work, pass_tokens, beside=0.0)
+        fixed = own.launches_s + own.host_s + own.cache_s
+        multiplied = own.weights_s + own.experts_s + own.prompts_s
+        floor = self.floor_s(work)
+        if self.prompt_floor_steps is not None:
+            floor = self.prompt_floor_steps * self.decode(work, 1).total_s
+        waited = np.maximum(floor - own.total_s, 0.0)
+        passes = pieces * self.own_passes
         return PrefillTime(
-            compute_s=formulas.compute_seconds(flops, efficient),
-            floor_s=self.prefill_floor_steps * floor.total_s,
-            link_s=formulas.read_seconds(link_bytes, self.link_efficiency * link),
+            compute_s=passes * multiplied,
+            floor_s=passes * (fixed + waited) + self.interface_ms * 1e-3,
+            link_s=passes * own.sums_s,
+        )
+
+    def _pieces(self, work, pass_tokens, beside):
+        """The passes of a prompt, requests decoding beside it: how many, and one of them."""
+        kernels = self.kernels
+        if self.prompt_peak_share is not None:
+            kernels = _with_shares(kernels, peak_share=self.prompt_peak_share)
+        pieces = np.maximum(np.ceil(work.prompt_tokens / pass_tokens), 1)
+        tokens = beside + work.prompt_tokens / pieces
+        return pieces, pass_time(work, kernels, self.host, tokens, beside, 1 / pieces)
+
+    def first_token_parts(self, work: Work, requests, pass_tokens):
+        """Seconds that a first token waits in a closed loop: a step, the passes of its own prompt,
+        and of each prompt ahead where as many share a pass as its tokens allow."""
+        beside = np.where(self.mixes, requests, 0.0)
+        pieces, own = self._pieces(work, pass_tokens, beside)
+        own_s = pieces * np.maximum(own.total_s, self.floor_s(work))
+        together = np.minimum(pass_tokens, requests * work.prompt_tokens)
+        prompts = together / work.prompt_tokens
+        batch = pass_time(work, self.kernels, self.host, beside + together, beside, prompts)
+        each = np.maximum(batch.total_s, self.floor_s(work)) / prompts
+        return self.decode(work, requests).total_s, own_s, each
+
+    def first_token_s(self, work: Work, requests, pass_tokens):
+        """(usual, least) time to first token in a closed loop of so many requests, seconds.
+
+        least: of an engine that streams every token, where prompts never come together.
+        """
+        step, own, each = self.first_token_parts(work, requests, pass_tokens)
+        interface = self.interface_ms * 1e-3
+        return tuple(
+            formulas.first_token_seconds(
+                interface, steps, step, self.own_passes * own, ahead, requests, each
+            )
+            for steps, ahead in ((self.steps_seen, self.ahead), (0.5, 0.0))
+        )
+
+    def changed(self, figures: dict[str, float]):
+        """The same engine with figures that a person set, by their names in a link."""
+        shares = {"bandwidth_share": figures.get("bandwidth_efficiency")}
+        kernels = (
+            _with_shares(self.kernels, **shares) if shares["bandwidth_share"] else self.kernels
+        )
+        if "compute_efficiency" in figures:
+            kernels = _with_shares(kernels, peak_share=figures["compute_efficiency"])
+        own = {each.name for each in fields(Host)}
+        return replace(
+            self,
+            kernels=kernels,
+            host=replace(self.host, **{k: v for k, v in figures.items() if k in own}),
+            prompt_peak_share=figures.get("prefill_efficiency"),
+            prompt_floor_steps=figures.get("prefill_floor_steps"),
         )
 
 
-@cache
-def timings() -> dict[str, Timing]:
-    """Every row of presets/calibration.csv by its engine, in the order of the file."""
-    kinds = {field.name: field.type for field in fields(Timing)}
-    read = rows("calibration.csv")
-    made = [Timing(**{name: kinds[name](value) for name, value in row.items()}) for row in read]
-    return {row.engine: row for row in made}
+def _with_shares(kernels, **shares):
+    """The kernels with another part of the bandwidth, or of the peak in products."""
+    names = ("matrix", "head", "experts", *(["cache"] if "bandwidth_share" in shares else []))
+    return replace(kernels, **{n: replace(getattr(kernels, n), **shares) for n in names})
 
 
-@cache
-def vector_rates() -> dict[str, float]:
-    """FP32 FLOPs a second without matrix units, by accelerator id, where a data sheet has them.
+def by_kernels(engine: str, kernels: Kernels) -> KernelTiming:
+    """A serving engine by its id, with a plan's kernels and the fitted constants."""
+    row, fitted = serving_engines()[engine], constants()
+    host = {each.name: fitted[each.name] for each in fields(Host) if each.name in fitted}
+    return KernelTiming(
+        engine=engine,
+        family=row["family"],
+        kernels=kernels,
+        host=Host(**host),
+        mixes=row["mixes"] == "yes",
+        whole_requests=row["whole_requests"] == "yes",
+        steps_seen=fitted[f"steps_seen {row['first_token_as']}"],
+        interface_ms=fitted["interface_ms"],
+        own_passes=fitted["own_passes"],
+        ahead=fitted["ahead"],
+    )
 
-    Only engines with vector_flops_per_byte or device_layer_us ask for it: those of one user.
+
+# --- constants ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Shares:
+    """A row of presets/kernel_shares.csv: a kernel, and which devices it is for.
+
+    peak: whose part peak_share is, fp16, fp8 or fp4; the 16-bit one where a device has no such.
+    needs: the peak that a device must have; otherwise: the format that takes its place elsewhere.
     """
-    return {row["id"]: float(row["vector_tflops"]) * TERA for row in rows("vector_rates.csv")}
+
+    kernel: Kernel
+    peak: str
+    needs: str
+    otherwise: str
 
 
-IDEAL = Timing(engine="ideal", group="ideal", fitted_on="the lesson's formula, not fitted")
+@cache
+def kernel_shares() -> dict[tuple[str, str], Shares]:
+    """Every row of presets/kernel_shares.csv by its operation and format."""
+    numbers = [each.name for each in fields(Kernel)]
+    return {
+        (row["operation"], row["format"]): Shares(
+            Kernel(*(float(row[name]) for name in numbers)),
+            row["peak"],
+            row["needs"],
+            row["otherwise"],
+        )
+        for row in rows("kernel_shares.csv")
+    }
+
+
+@cache
+def constants() -> dict[str, float]:
+    """Every constant of presets/timing.csv, fitted on whole steps, by its name."""
+    return {row["constant"]: float(row["value"]) for row in rows("timing.csv")}
+
+
+@cache
+def fitted_on() -> str:
+    """What the constants of a step were fitted on, in words."""
+    return next(row["fitted_on"] for row in rows("timing.csv") if row["constant"] == "step_us")
+
+
+@cache
+def serving_engines() -> dict[str, dict[str, str]]:
+    """Every row of presets/serving_engines.csv by its engine: who is timed by kernels, and how."""
+    return {row["engine"]: row for row in rows("serving_engines.csv")}

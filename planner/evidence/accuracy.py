@@ -18,7 +18,8 @@ from planner.units import GIB
 ALL = "all"
 ROWS = {"left-out": LEFT_OUT, "in-sample": IN_SAMPLE, "never": NEVER}
 MEANING = {
-    LEFT_OUT: "constants were fitted on these; each is predicted without its source",
+    LEFT_OUT: "constants were fitted on these; each is predicted without its source, or where one "
+    "source has thousands, without its model",
     IN_SAMPLE: "constants were made from these very logs, so the error is flattering",
     NEVER: "no constant has seen these",
 }
@@ -26,6 +27,8 @@ BATCHES = ([0, 1, 8, 32, 128, np.inf], ["1", "2–8", "9–32", "33–128", "ove
 CONTEXTS = ([0, 512, 2048, 8192, np.inf], ["up to 512", "513–2,048", "2,049–8,192", "over 8,192"])
 GROUPINGS = {
     "engine": ("Engine", "engine_name"),
+    "generation": ("Generation", "generation"),
+    "model": ("Model", "model"),
     "device": ("Device", "device_name"),
     "batch": ("Requests at once", "batch"),
     "context": ("Context", "context"),
@@ -45,6 +48,7 @@ class Quantity:
 QUANTITIES = {
     "decode": Quantity("Decode step", "ms", 1e-3, "time between tokens, fixed batches"),
     "serving": Quantity("Step under load", "ms", 1e-3, "time between tokens while prompts arrive"),
+    "first": Quantity("TTFT under load", "ms", 1e-3, "time to first token in a closed loop"),
     "prefill": Quantity("Prefill", "ms", 1e-3, "time to the first token, no queue"),
     "batched": Quantity("Fixed batches, held out", "ms", 1e-3, "time between tokens"),
     "ttft": Quantity("First token, held out", "ms", 1e-3, "time to the first token of a server"),
@@ -76,17 +80,20 @@ def measurements() -> pd.DataFrame:
 
     basis: one of MEANING. measured, predicted (without the row's source where it was fitted on),
     ideal (the lesson's formula; NaN where it has none), low and high: the stated band around what
-    is predicted. error, ideal_error: predicted / measured − 1. sentence: the row in words.
+    is predicted. error, ideal_error: predicted / measured − 1; setup_error, sweep_error: without
+    the row's set-up or its sweep alone, NaN where that was not tried. generation: of the engine, a
+    value of `times.GENERATIONS`. sentence: the row in words.
     """
     time = accuracy.measured()
-    scale = time["out_of_fold_s"] / time["predicted_s"]
     time = time.assign(
         basis=np.where(time["fitted"], LEFT_OUT, NEVER),
         measured=time["measured_s"],
         predicted=time["out_of_fold_s"],
         ideal=time["ideal_s"],
-        low=time["low_s"] * scale,
-        high=time["high_s"] * scale,
+        low=time["low_s"],
+        high=time["high_s"],
+        setup_error=time["setup_out_s"] / time["measured_s"] - 1,
+        sweep_error=time["sweep_out_s"] / time["measured_s"] - 1,
         said="",
     )
     frame = pd.concat([time, memory_accuracy.measured()], ignore_index=True)
@@ -257,6 +264,26 @@ def readable(table: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:
     }
     names = names | SHOWN
     return table.assign(**rounded)[list(names)].rename(columns=names)
+
+
+NAMED = 10  # measurements that a group needs to be named
+
+
+def generations(rows: pd.DataFrame) -> pd.DataFrame:
+    """Errors of one quantity's fitted rows by generation of engine, the worst first."""
+    fitted = rows[(rows["basis"] == LEFT_OUT) & rows["generation"].notna()]
+    table = errors(fitted, ["generation"]).sort_values("median", ascending=False)
+    return readable(table, {"generation": "engines"})
+
+
+def weakest(rows: pd.DataFrame) -> pd.DataFrame:
+    """Errors of one quantity's rows by engine and model, the worst first, as a frame of errors.
+
+    Groups of at least NAMED measurements.
+    """
+    fitted = rows[(rows["basis"] == LEFT_OUT) & (rows["model"].fillna("") != "")]
+    table = errors(fitted, ["engine_name", "model"])
+    return table[table["count"] >= NAMED].sort_values("median", ascending=False)
 
 
 @cache

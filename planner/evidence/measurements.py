@@ -1,19 +1,44 @@
-"""Reads presets/measurements/: published timings as NumPy columns, with device and model joined.
+"""Reads presets/measurements/: published timings as columns, and each as the plan that it is of.
 
 A step is one decode step of a batch (phase "decode"), the mean time between tokens of a serving
 benchmark ("serving") or a step of a fixed batch that no constant was fitted on ("batched").
 Quality A is published as such, B derived from another published figure, C and "held out" are shown
-but never fitted.
+but never fitted; `why` says why. A row is a scenario, so it is predicted by the very call that a
+plan makes (`evaluated`).
 """
 
+from dataclasses import fields, replace
 from functools import cache
 
 import numpy as np
 
-from planner import files, formulas
-from planner.units import GB, GIGA, TERA
+from planner import files
+from planner.hardware.accelerator import Accelerator
+from planner.inputs import presets
+from planner.inputs.scenario import NUMBERS, Scenario
+from planner.latency import measured
+from planner.models.model import Model
+from planner.models.notation import model_to_text
+from planner.serving import Evaluation, evaluate
+from planner.units import GB
 
 FOLDER = "measurements"  # below presets/
+# What tells apart scenarios that one call cannot evaluate together.
+ALIKE = [
+    "engine",
+    "model",
+    "weights",
+    "file_gb",
+    "cache",
+    "device",
+    "tensor",
+    "pipeline",
+    "expert",
+    "pass_tokens",
+    "load",
+    "phase",
+    "depth_tokens",
+]
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -26,118 +51,137 @@ def site(address: str) -> str:
     return "/".join(address.split("/")[2:5]) if address.startswith("http") else ""
 
 
-def _table(name):
-    """Columns of a file as arrays: numbers where every filled cell is one, else text."""
-    read = rows(name)
-    return {column: _array([row[column] for row in read]) for column in read[0]}
+@cache
+def devices() -> dict[str, Accelerator]:
+    """Every device that was measured, by its id: the presets, and those of devices.csv."""
+    found, unknown = {}, {field.name: None for field in fields(Accelerator)}
+    for row in rows("devices.csv"):
+        numbers = {name: float(row[name]) if row[name] else None for name in row if "_" in name}
+        found[row["id"]] = Accelerator(**unknown | row | numbers)
+    return found | presets.accelerators()
 
 
-def _array(cells):
+def _column(cells):
+    """Numbers where every filled cell is one, else text."""
     try:
         return np.array([float(cell) if cell else np.nan for cell in cells])
     except ValueError:
         return np.array(cells)
 
 
-def _joined(rows, name, key):
-    """The rows of another table, one for each value of `key`."""
-    table = _table(name)
-    place = {value: index for index, value in enumerate(table["id"])}
-    at = np.array([place[value] for value in rows[key]])
-    return {column: values[at] for column, values in table.items() if column != "id"}
-
-
-def _with_figures(rows):
-    """Adds the model's and the source's figures, and those of the devices that work at once."""
-    rows |= _joined(rows, "models.csv", "model")
-    source = _joined(rows, "sources.csv", "source")
-    rows |= {"source_name": source["name"], "address": source["address"]}
-    rows["publisher"] = source["publisher"]
-    device = _joined(rows, "devices.csv", "device")
-    rows["device_name"] = device["name"]
-    rows["tensor_parallel"] = rows["split"] == "tensor"
-    # Layers on several devices are worked through one device after another.
-    rows["workers"] = np.where(rows["split"] == "layers", 1, rows["devices"])
-    rows["bandwidth"] = device["bandwidth_gb_s"] * GB
-    rows["peak_flops"] = device["fp16_tflops"] * TERA
-    rows["half_sum_flops"] = device["fp16_sum_tflops"] * TERA
-    # Where no figure is known no engine needs it: these are matrix units, not graphics cards.
-    vector = np.where(np.isnan(device["vector_tflops"]), np.inf, device["vector_tflops"])
-    rows["vector_flops"] = vector * TERA
-    rows["link"] = np.where(np.isnan(device["link_gb_s"]), np.inf, device["link_gb_s"]) * GB
-    rows["fitted"] = np.isin(rows["quality"], ["A", "B"])
-    return rows
+def _columns(read):
+    columns = {name: _column([row[name] for row in read]) for name in read[0]}
+    sources = {row["id"]: row for row in rows("sources.csv")}
+    own = [sources[name] for name in columns["source"]]
+    for name, of in (("source_name", "name"), ("address", "address"), ("publisher", "publisher")):
+        columns[name] = np.array([row[of] for row in own])
+    columns["device_name"] = np.array([devices()[name].name for name in columns["device"]])
+    columns["devices"] = columns["tensor"] * columns["pipeline"]
+    columns["experts"] = np.array([measured.models()[m].experts > 0 for m in columns["model"]])
+    columns["fitted"] = np.isin(columns["quality"], ["A", "B"])
+    return columns
 
 
 @cache
 def steps() -> dict[str, np.ndarray]:
-    """Decode steps: bytes read, FLOPs, requests, prompts that share the step, measured seconds."""
-    rows = _with_figures(_table("steps.csv"))
-    rows["weights_bytes"] = rows["weights_read_gb"] * GB
-    rows["cache_bytes"] = rows["cache_read_gb"] * GB
-    rows["flops"] = formulas.projection_flops(rows["active_parameters_b"] * GIGA, rows["requests"])
-    rows["measured_s"] = rows["step_ms"] * 1e-3
-    serving = rows["phase"] == "serving"
-    rows["prompt_flops"] = np.where(serving, rows["prompt_tflop"], 0.0) * TERA
-    rows["prompts"] = np.where(
-        serving, formulas.prompts_per_step(rows["requests"], rows["output_tokens"]), 0.0
-    )
-    return rows
+    """Decode steps as columns, seconds in measured_s."""
+    found = _columns(rows("steps.csv"))
+    count = len(found["id"])
+    return found | {"measured_s": found["step_ms"] * 1e-3, "depth_tokens": np.zeros(count)}
 
 
 @cache
 def prefills() -> dict[str, np.ndarray]:
-    """Prefills: FLOPs, bytes sent between tensor-parallel devices, measured seconds."""
-    rows = _with_figures(_table("prefills.csv"))
-    rows["phase"] = np.full(len(rows["id"]), "prefill")
-    rows["requests"] = np.ones(len(rows["id"]))
-    rows["context_tokens"] = rows["tokens"] + rows["depth_tokens"]
-    rows["flops"] = rows["tflop"] * TERA
-    rows["weights_bytes"] = rows["weights_read_gb"] * GB
-    # llama.cpp sends a prompt through split layers in pieces of 512 tokens, four under way at most.
-    pieces = np.minimum(np.ceil(rows["tokens"] / 512), 4)
-    piped = formulas.pipelined_devices(rows["devices"], pieces)
-    rows["prefill_workers"] = np.where(rows["split"] == "layers", piped, rows["workers"])
-    # 8-bit weights are multiplied at 8 bit, at twice the rate. llama.cpp adds up at 16 bit, which
-    # graphics cards sold to gamers do at twice their rate for 32-bit sums.
-    eight_bit = np.where(rows["weights"] == "fp8", 2, 1)
-    half_sums = np.char.startswith(rows["engine"], "llama.cpp-cuda")
-    rows["prefill_peak_flops"] = np.where(
-        half_sums, rows["half_sum_flops"], rows["peak_flops"] * eight_bit
-    )
-    rows["measured_s"] = rows["ttft_ms"] * 1e-3
-    sent = formulas.all_reduce_bytes(rows["layers"], rows["width"], rows["tokens"], rows["workers"])
-    rows["link_bytes"] = np.where(rows["tensor_parallel"], sent, 0.0)
-    return rows
+    """Prefills as columns, seconds in measured_s; `prompts` of a batch read together."""
+    found = _columns(rows("prefills.csv"))
+    count = len(found["id"])
+    return found | {
+        "phase": np.full(count, "prefill"),
+        "measured_s": found["ttft_ms"] * 1e-3,
+        "requests": np.ones(count),
+        "prompt_tokens": found["tokens"] + found["depth_tokens"],
+        "context_tokens": found["tokens"] + found["depth_tokens"],
+        "output_tokens": np.zeros(count),
+        "cache": np.full(count, "fp16"),
+        "expert": np.ones(count),
+        "pass_tokens": np.full(count, np.nan),
+        "load": np.full(count, "ran"),
+    }
 
 
 @cache
-def out_of_fold() -> dict[str, float]:
-    """Seconds predicted for each measurement, by its id, when its source was left out of the fit.
+def out_of_fold() -> dict[str, dict[str, float]]:
+    """Seconds predicted for each measurement without some of the others; see `times.measured`.
 
-    Written by `python -m planner.maintain.calibrate`.
+    By column of out_of_fold.csv and id. Written by planner/maintain.
     """
-    table = _table("out_of_fold.csv")
-    return dict(zip(table["id"].tolist(), table["predicted_ms"] * 1e-3, strict=True))
+    table = rows("out_of_fold.csv")
+    names = [name for name in table[0] if name != "id"]
+    return {
+        name: {row["id"]: float(row[name]) * 1e-3 for row in table if row[name]} for name in names
+    }
 
 
-def band_names(rows) -> np.ndarray:
-    """Which band of the calibration speaks for each row: decode, mix, mix_experts or prefill."""
-    phase = rows["phase"]
-    mix = np.where(rows["experts"] > 0, "mix_experts", "mix")
-    alone = {"batched": "decode", "ttft": "prefill"}
-    other = np.array([alone.get(each, each) for each in phase])
-    return np.where(phase == "serving", mix, other)
+# --- as plans -------------------------------------------------------------------------------------
 
 
-def ideal_seconds(rows) -> np.ndarray:
-    """The lesson's formula for every row: reading at full bandwidth; of a prompt the larger of
-    its arithmetic at full peak and one reading of the weights."""
-    read = rows["weights_bytes"] + rows.get("cache_bytes", 0.0)
-    reading = formulas.read_seconds(read, rows["bandwidth"] * rows["workers"])
-    if "prefill_peak_flops" not in rows:
-        return reading
-    peak = rows["prefill_peak_flops"] * rows["prefill_workers"]
-    return formulas.time_to_first_token_seconds(
-        formulas.compute_seconds(rows["flops"], peak), reading
+def model_of(row) -> Model:
+    """The model of a row, with the size of its published file where the row has it."""
+    model = measured.models()[row["model"]]
+    if not row["file_gb"] > 0:
+        return model
+    return replace(model, dtype=row["weights"], file_bytes=round(row["file_gb"] * GB))
+
+
+def scenario_of(row) -> Scenario:
+    """The scenario of a row, its lengths and requests apart.
+
+    Where a row says what ran, and not what was asked, memory is no limit. A device or engine that
+    cannot be chosen has the lesson's place; `evaluated` puts the real one in.
+    """
+    device, name = devices()[row["device"]], row["model"]
+    known = device.id in presets.accelerators()
+    most = NUMBERS["memory"].maximum
+    pass_tokens = row["pass_tokens"]
+    return Scenario(
+        model=name if name in presets.models() else model_to_text(measured.models()[name]),
+        weights=row["weights"],
+        cache_k=row["cache"],
+        cache_v=row["cache"],
+        device=device.id if known else "lesson",
+        bandwidth=device.bandwidth_gb_s,
+        peak=device.fp16_tflops,
+        memory=device.memory_gb if row["load"] == "asked" else most,
+        tp=int(row["tensor"]),
+        pp=int(row["pipeline"]),
+        ep=int(row["expert"]),
+        engine=row["engine"] if row["engine"] in presets.engines() else "ideal",
+        set=f"batched_tokens:{pass_tokens:.0f}" if pass_tokens > 0 else "",
+        prefix=int(row["depth_tokens"]),
     )
+
+
+def evaluated(columns) -> list[tuple[np.ndarray, Evaluation]]:
+    """Every row as its plan with its engine: pairs of the rows' places and the evaluation.
+
+    Rows that differ in requests and lengths alone are one plan with arrays.
+    """
+    groups = {}
+    for place, key in enumerate(zip(*(columns[name] for name in ALIKE), strict=True)):
+        groups.setdefault(tuple(map(str, key)), []).append(place)
+    found = []
+    for places in groups.values():
+        at = np.array(places)
+        row = {name: columns[name][at[0]] for name in ALIKE}
+        own = evaluate(
+            scenario_of(row),
+            model=model_of(row),
+            device=devices()[row["device"]],
+            concurrency=columns["requests"][at],
+            context=columns["context_tokens"][at],
+            prompt=columns["prompt_tokens"][at],
+            output=columns["output_tokens"][at] if row["phase"] == "serving" else 0,
+            timed_as=row["engine"],
+        )
+        found.append((at, own))
+    return found

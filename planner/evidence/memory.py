@@ -11,17 +11,19 @@ import numpy as np
 import pandas as pd
 
 from planner import formulas
+from planner.engines import defaults
 from planner.engines.memory import CacheLayers, Engine, reserve
 from planner.evidence.measurements import rows, site
 from planner.evidence.times import IN_SAMPLE, LEFT_OUT, NEVER
 from planner.hardware import parallel
-from planner.inputs import presets
+from planner.inputs import overrides, presets
 from planner.units import GIB
 
 # The same cache layers for every row: what a pool may take does not depend on them.
 ANY_LAYERS = (CacheLayers(layers=32, token_bytes=4096),)
 AGAIN = "-left-out"  # ends the id of a row that is a second prediction of the same log
 NOWHERE = "public start-up log on GitHub; address not recorded"
+UNCUT_TOKENS = 32_768  # up to which vLLM's first engine took a prompt in one step
 PEAKS_OF = "vllm-0.20"  # the version whose printed peaks constants were made from
 VLLM, LLAMA = "vllm-any", "llama.cpp-any"
 FAMILIES = {  # what a log calls its engine, by its first word
@@ -57,9 +59,9 @@ def count(frame: pd.DataFrame) -> int:
 
 def _pools():
     for number, row in enumerate(rows("pools.csv"), start=1):
-        engine = presets.engines()[row["engine"]].changed(fraction=float(row["fraction"]))
+        engine = pool_engine(row)
         total, weights = float(row["total_gib"]), float(row["weights_gib"])
-        predicted = _pool(row, engine)
+        predicted = pool_bytes(row, engine)
         figures = {
             "engine": row["engine"],
             "device_name": f"device of {total:.1f} GiB",
@@ -71,7 +73,7 @@ def _pools():
         kinds = {NEVER: predicted}
         if row["fitted"] == "yes":
             others = _without(source(row))[row["engine"]]
-            without = _pool(row, engine.changed(**others))
+            without = pool_bytes(row, engine.changed(**others))
             kinds = {LEFT_OUT: without, IN_SAMPLE: predicted}
         for basis, pool in kinds.items():
             yield _row(
@@ -80,10 +82,26 @@ def _pools():
                 "pool",
                 basis=basis,
                 predicted=pool,
-                low=_pool(row, at_end(engine, "high")) + pool - predicted,
-                high=_pool(row, at_end(engine, "low")) + pool - predicted,
+                low=pool_bytes(row, at_end(engine, "high")) + pool - predicted,
+                high=pool_bytes(row, at_end(engine, "low")) + pool - predicted,
                 **figures,
             )
+
+
+def pool_engine(row: Mapping[str, str], told: bool = True) -> Engine:
+    """The engine of a row of pools.csv as it set itself up, with what its start command gave it.
+
+    On the row's device, as a plan has it; vLLM's first engine, which did not cut prompts (`chunked`
+    is no), had one step for all devices and never less than the longest request. told: whether the
+    command's step and requests are known, or only its fraction.
+    """
+    engine = presets.engine(row["engine"])
+    if row["chunked"] == "no":
+        engine = engine.changed(whole_prompt_tokens=UNCUT_TOKENS)
+    else:
+        engine = defaults.on_device(engine, row["device"], float(row["total_gib"]) * GIB)
+    given = overrides.read(row["set"]) if told else {}
+    return overrides.apply_engine(engine, {**given, "fraction": float(row["fraction"])})
 
 
 def source(row: Mapping[str, str]) -> str:
@@ -101,18 +119,19 @@ def _without(left_out: str) -> dict[str, dict[str, float]]:
     return found
 
 
-def _pool(row, engine):
+def pool_bytes(row: Mapping[str, str], engine: Engine) -> float:
     """Bytes that an engine leaves for the cache on the device of a row of pools.csv."""
+    # Where a step is as long as the longest request, the row says how long that is.
+    longest = float(row["length"] or 8192)
     return reserve(
         engine,
         total_bytes=float(row["total_gib"]) * GIB,
         weights_bytes=float(row["weights_gib"]) * GIB,
         layers=ANY_LAYERS,
-        context_tokens=8192,
+        context_tokens=longest,
         width=float(row["width"]),
         vocabulary=float(row["vocabulary"]),
         devices=int(row["devices"]),
-        batched_tokens=float(row["batched_tokens"]),
     ).pool_bytes
 
 

@@ -106,8 +106,8 @@ def bars(view: View, rows: pd.DataFrame) -> Picture:
     label, column = GROUPINGS[view.by]
     named = rows[rows[column].notna() & (rows[column] != "")]
     table = errors(named, [column, "basis"])
-    if view.by in ("engine", "device"):
-        table = table.sort_values("count", ascending=False, kind="stable")
+    if view.by in ("engine", "generation", "model", "device"):
+        table = table.sort_values("median", ascending=False, kind="stable")
     else:
         table = table.sort_values([column, "basis"])
     several = table["basis"].nunique() > 1

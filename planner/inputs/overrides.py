@@ -1,13 +1,11 @@
 """Figures of an engine that a person set, in a link: fraction:0.95,layer_us:60.
 
-Names are the fields of `engine.Engine` (memory) and `latency.Timing` (time) that hold a number.
+Names are the fields of `memory.Engine` and `calibration.Timing` (time) that hold a number.
 """
 
-from dataclasses import replace
 from functools import lru_cache
 
 from planner.engines.memory import Engine
-from planner.engines.timing import Timing
 from planner.inputs.link import Number
 from planner.models.notation import shorten
 
@@ -18,6 +16,7 @@ MEMORY = {
     "graphs_gib": Number("Captured graphs", "GiB", 0, 1000),
     "activation_per_width": Number("Activations, bytes for each width and token", "", 0, 1000),
     "batched_tokens": Number("Most tokens in one step", "tokens", 1, 10_000_000),
+    "logit_rows": Number("Most requests in one step", "requests", 1, 1_000_000),
     "block_tokens": Number("Block", "tokens", 1, 65_536, whole=True),
 }
 TIME = {
@@ -61,7 +60,6 @@ def apply_engine(engine: Engine, figures: dict[str, float]) -> Engine:
     return engine.changed(**own) if own else engine
 
 
-def apply_timing(timing: Timing, figures: dict[str, float]) -> Timing:
-    """The calibration with those of the figures that are about its time."""
-    own = {name: value for name, value in figures.items() if name in TIME}
-    return replace(timing, **own) if own else timing
+def of_time(figures: dict[str, float]) -> dict[str, float]:
+    """Those of the figures that are about an engine's time."""
+    return {name: value for name, value in figures.items() if name in TIME}

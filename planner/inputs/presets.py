@@ -33,8 +33,10 @@ def model(choice: str) -> Model:
 def accelerators() -> dict[str, Accelerator]:
     """Every device of presets/accelerators.csv by its id, in the order of the file."""
     numbers = [field.name for field in fields(Accelerator) if field.type is not str]
+    rates = {row["id"]: row["vector_tflops"] for row in rows("vector_rates.csv")}
     found = {}
     for row in rows("accelerators.csv"):
+        row["vector_tflops"] = rates.get(row["id"], "")
         figures = {name: float(row[name]) if row[name] else None for name in numbers}
         found[row["id"]] = Accelerator(**{**row, **figures})
     return found

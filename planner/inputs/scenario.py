@@ -8,8 +8,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
+from planner.engines import defaults
 from planner.engines.memory import Engine
-from planner.engines.timing import Timing, timings
 from planner.hardware import parallel
 from planner.hardware.accelerator import Accelerator
 from planner.hardware.parallel import Layout
@@ -17,6 +17,7 @@ from planner.inputs import overrides, presets
 from planner.inputs.link import Named, Notice, Number, read_values, write
 from planner.models.model import Model
 from planner.models.notation import shorten
+from planner.units import GB
 
 NUMBERS = {
     "concurrency": Number("Concurrency", "requests", 1, 4096, whole=True),
@@ -156,13 +157,24 @@ class Scenario:
 
     @property
     def the_engine(self) -> Engine:
-        """The engine with the figures of its memory that were set."""
-        return overrides.apply_engine(presets.engine(self.engine), overrides.read(self.set))
+        """The engine on this device, with the figures of its memory that were set."""
+        return self.engine_with(self.memory * GB)
 
-    @property
-    def the_timing(self) -> Timing:
-        """The engine's calibration with the figures that were set."""
-        return overrides.apply_timing(timings()[self.engine], overrides.read(self.set))
+    def engine_with(self, memory_bytes) -> Engine:
+        """The same with another memory of the device, a number or an array."""
+        own = self.engine_as_is(self.engine, memory_bytes)
+        return overrides.apply_engine(own, overrides.read(self.set))
+
+    def engine_as_is(self, engine: str, memory_bytes) -> Engine:
+        """Any engine as it sets itself up for this model and device; ValueError if not known."""
+        return defaults.on_device(
+            presets.engine(engine),
+            self.device,
+            memory_bytes,
+            tensor=self.tp,
+            pipeline=self.pp,
+            latent=self.the_model.attention == "MLA",
+        )
 
     @property
     def cache_widths(self) -> tuple[float, float]:

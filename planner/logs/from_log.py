@@ -1,41 +1,45 @@
 """A start-up log -> the scenario it speaks of, and predicted against printed, row by row.
 
-The log is a text from outside: nothing here raises on it, and what it does not say is named.
+The log is a text from outside: nothing here raises on it. What it does not say is taken from the
+link, from what the engine does by itself, or asked for; each is named, and a row that depends on it
+says so.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
 from planner import describe
 from planner.files import PRESETS, rows
-from planner.hardware import parallel
 from planner.inputs import overrides, presets
 from planner.inputs.scenario import NUMBERS, Scenario, decode
 from planner.logs import identify
-from planner.logs.parse import NAMES, LogReading, read_log
-from planner.logs.reconcile import Row, reconcile
+from planner.logs.assumed import Assumed, fill, marked
+from planner.logs.parse import LogReading, read_log
+from planner.logs.predicted import Setup, predicted, without_model
+from planner.logs.reconcile import Row
 from planner.models.notation import shorten
-from planner.plan import weights_of
-from planner.serving import cache_layers
 from planner.units import GB, GIB
 
-CACHES = {  # what engines call a cache's format, where the presets call it otherwise
-    **dict.fromkeys(("auto", "bfloat16", "float16", "half", "f16", "bf16", "fp16"), "fp16"),
-    **dict.fromkeys(("fp8_e4m3", "fp8_e5m2", "float8_e4m3fn", "float8_e5m2"), "fp8"),
-}
+CHOSEN = ("model", "device", "weights")  # which count before what the log says
+ASKED = ("model", "device", "weights", "cache_k", "cache_v", "context", "tp")
 FAR = 0.1  # from which difference on a row's model or format is doubted
-CLOSE = 1  # percent
 
 
 class FromLog(NamedTuple):
     """What a log comes to. scenario: None where no engine was recognised. notes: plain sentences on
-    what was taken, what is missing and what is odd. rows: predicted against printed.
+    what was taken, what is missing and what is odd. rows: predicted against printed. assumed: what
+    the log does not say. asked: names of a link whose values nothing tells. contradictions: where
+    a link and the log say different things, by the link's name.
     """
 
     scenario: Scenario | None
     notes: tuple[str, ...]
     rows: tuple[Row, ...]
+    assumed: tuple[Assumed, ...] = ()
+    asked: tuple[str, ...] = ()
+    contradictions: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -61,91 +65,127 @@ def examples() -> tuple[LogExample, ...]:
     return tuple(found)
 
 
-def plan_of(text: str, *, model: str = "", device: str = "", weights: str = "") -> FromLog:
+def plan_of(text: str | bytes, **given: str) -> FromLog:
     """The scenario that a start-up log speaks of, notes on it, and predicted against printed.
 
-    model, device and weights, ids of presets, count before what the log says. Never raises on any
-    text; ValueError where an id is not known.
+    given: values of a link. The model, the device and the format of the weights count before what
+    the log says; all others fill what it leaves out. Never raises on any text; ValueError where an
+    id is not known.
     """
-    return plan_of_reading(read_log(text), text, model=model, device=device, weights=weights)
+    return plan_of_reading(read_log(text), text, **given)
 
 
-def plan_of_reading(
-    reading: LogReading, text: str = "", *, model: str = "", device: str = "", weights: str = ""
-) -> FromLog:
+def plan_of_reading(reading: LogReading, text: str | bytes = "", **given: str) -> FromLog:
     """`plan_of` for a log that has been read; `text` is looked through for the device's name."""
     if not reading.engine:
         return FromLog(None, reading.missing(), ())
-    notes = []
-    link = {
-        "model": model or identify.model(reading, notes),
-        "device": device or identify.device(reading, text, notes),
+    text = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+    given = {name: value for name, value in given.items() if value}
+    notes, asked = [], []
+    link = _named(reading, text, given, notes)
+    said = _said(reading, link, notes)
+    against = {
+        name: f"the link says {given[name]}, the log {said[name]}"
+        for name in said.keys() & given.keys()
+        if not _alike(said[name], given[name])
     }
-    if model and reading.model and identify.model(reading, []) != model:
-        chosen = presets.model(model).name
-        notes.append(f"The log names “{shorten(reading.model, 80)}”; {chosen} was chosen.")
-    if link["model"]:
-        link["weights"] = weights or identify.stored(reading, presets.model(link["model"]).dtype)
-    link |= _cache(reading, notes) | _load(reading) | _layout(reading)
-    link |= {"engine": reading.engine_id, "set": _set(reading)}
-    if reading.total_gib is not None and reading.engine != "llama.cpp":
-        link["memory"] = f"{reading.total_gib * GIB / GB:.3f}"
-    given = {name: [str(value)] for name, value in link.items() if value}
-    scenario, wrong = decode(given)
+    notes += [f"{name}: {clause}." for name, clause in against.items()]
+    link |= given | said
+    reading, filled, assumed = fill(reading, link, given, asked, notes)
+    link |= filled
+    scenario, wrong = decode({name: [str(value)] for name, value in link.items() if value})
     notes += [f"{each.parameter}: {each.text}" for each in wrong]
-    engine = presets.engines()[reading.engine_id]
-    total = scenario.memory * GB if link["device"] else None
-    reading = _with_step(reading, notes)
+    setup = Setup(
+        reading,
+        scenario,
+        scenario.engine_as_is(scenario.engine, scenario.memory * GB),
+        known=bool(link["device"]),
+        weights_known="weights" not in asked,
+        cache_known=not {"cache_k", "cache_v"} & {*asked},
+    )
     if link["model"]:
-        rows = reconcile(reading, engine, total_bytes=total, **model_of(scenario, reading))
+        found = marked(setup, predicted, assumed)
     else:
         notes.append("Choose the model to see what depends on it.")
-        rows = _without_model(reading, engine)
-    notes += _doubts(rows)
-    return FromLog(scenario, (*notes, *reading.missing()), rows)
+        asked.append("model")
+        found = marked(setup, without_model, assumed)
+    asked += [] if link["device"] else ["device"]
+    found, beside_the_point = _possible(found, asked)
+    notes += [*beside_the_point, *_starts(reading), *_beside(reading), *_doubts(found)]
+    asked = tuple(name for name in ASKED if name in asked)
+    return FromLog(scenario, (*notes, *reading.missing()), found, assumed, asked, against)
 
 
-def said(reading: LogReading) -> list[dict[str, str]]:
-    """What a log says: figure, value, number of its line, and the line it was read from."""
-    units = {"_gib": " GiB", "_tokens": " tokens", "_len": " tokens"}
-    found = []
-    for name, line in reading.lines.items():
-        value = getattr(reading, name)
-        unit = next((word for end, word in units.items() if name.endswith(end)), "")
-        shown = f"{value:,.6g}" if isinstance(value, float) else value
-        shown = f"{value:,}" if isinstance(value, int) else shown
-        label = name.removesuffix("_gib").replace("_", " ")
-        found.append(
-            {
-                "figure": label,
-                "value": f"{shown}{unit}",
-                "line": f"{line.number}",
-                "text": line.text,
-            }
+def _named(reading, text, given, notes):
+    """Model and device: chosen, named in the log, or told by its memory."""
+    link = {
+        "model": given.get("model") or identify.model(reading, notes),
+        "device": given.get("device") or identify.device(reading, text, notes),
+    }
+    named = next(iter(identify.names(reading)), "")
+    if given.get("model") and named and identify.model(reading, []) != given["model"]:
+        chosen = presets.model(given["model"]).name
+        notes.append(f"The log names “{shorten(named, 80)}”; {chosen} was chosen.")
+    return link
+
+
+def _possible(found, asked):
+    """The rows without a pool that only what was assumed makes impossible, and notes on it.
+
+    An engine that printed a pool had one; weights or devices are other than assumed then.
+    """
+    kept, notes = [], []
+    for row in found:
+        wrong = next((name for name in ("weights", "tensor parallel") if name in row.assumed), "")
+        if row.quantity != "pool" or not (row.predicted < 0 <= (row.printed or 0)) or not wrong:
+            kept.append(row)
+            continue
+        asked.append("tp" if wrong == "tensor parallel" else wrong)
+        what = "on more devices" if wrong == "tensor parallel" else "stored in fewer bits"
+        notes.append(
+            f"The log prints a pool of {describe.significant(row.printed)} GiB where as assumed "
+            f"nothing would be left: the weights are probably {what}."
         )
-    return found
+    return tuple(kept), notes
 
 
-def _cache(reading, notes):
-    if reading.cache_dtype is None:
-        return {}
-    said = reading.cache_dtype.lower().removeprefix("torch.")
-    found = CACHES.get(said, said)
-    if found not in presets.cache_formats():
-        said = shorten(reading.cache_dtype)
-        notes.append(f"The cache type “{said}” is not known; 16 bits is used.")
-        return {}
-    return {"cache_k": found, "cache_v": found}
+# --- what the log says, in a link's words ---------------------------------------------------------
+
+
+def _said(reading, link, notes):
+    """Values of a link that the log states; those that it leaves out are not there."""
+    model = presets.model(link["model"]) if link["model"] else None
+    found = {**_layout(reading, model), **_load(reading), "engine": _engine(reading)}
+    if reading.total_gib is not None and reading.engine != "llama.cpp":
+        found["memory"] = f"{reading.total_gib * GIB / GB:.3f}"
+    found["set"] = _set(reading)
+    return {name: value for name, value in found.items() if value}
+
+
+def _engine(reading):
+    """The row of the engine where its version is known; a link may name another version's."""
+    if reading.engine == "vllm" and reading.release is None and not reading.blocks:
+        return ""
+    return "" if reading.engine == "llama.cpp" and not reading.device else reading.engine_id
 
 
 def _load(reading):
     """Context and concurrency: the longest request, and how many of them fit."""
-    sequences = reading.sequences or 1 if reading.engine == "llama.cpp" else 1
-    context = (reading.max_model_len or 0) // sequences
-    fits = sequences if reading.concurrency is None else int(reading.concurrency)
-    limits = NUMBERS["context"], NUMBERS["concurrency"]
-    context = limits[0].nearest(context) if context else 0
-    return {"context": context, "concurrency": limits[1].nearest(fits)}
+    found = {}
+    slots = (reading.sequences or 1) if reading.engine == "llama.cpp" else 1
+    length = reading.slot_tokens or (reading.max_model_len or 0) // slots
+    if length:
+        found["context"] = NUMBERS["context"].nearest(length)
+    if reading.concurrency is not None:
+        found["concurrency"] = NUMBERS["concurrency"].nearest(int(reading.concurrency))
+    elif reading.tokens and reading.max_model_len and reading.engine != "llama.cpp":
+        fits = reading.tokens // reading.max_model_len
+        found["concurrency"] = NUMBERS["concurrency"].nearest(fits)
+    elif reading.sequences and reading.engine == "llama.cpp":
+        # Slots that share their cells hold fewer requests of the full length than there are slots.
+        fits = reading.max_model_len // length if length and reading.max_model_len else slots
+        found["concurrency"] = NUMBERS["concurrency"].nearest(min(fits, slots))
+    return found
 
 
 def _set(reading):
@@ -160,127 +200,70 @@ def _set(reading):
     )
 
 
-def _layout(reading):
-    return {"tp": reading.tensor_parallel, "pp": reading.pipeline_parallel}
-
-
-# --- the model's own bytes ------------------------------------------------------------------------
-
-
-def model_of(scenario: Scenario, reading: LogReading) -> dict:
-    """What `reconcile` needs of the model: bytes, layers and sizes of one device's share."""
-    model = scenario.the_model
-    key_bytes, value_bytes = scenario.cache_widths
-    weights = weights_of(model, scenario.weights)
-    stage = parallel.stages(
-        scenario.layout, model.groups, weights, key_bytes=key_bytes, value_bytes=value_bytes
-    )[0]
-    held = stage.weights_bytes
+def _layout(reading, model):
+    """Devices and how they share the work, in the link's words."""
+    tensor, data = reading.tensor_parallel, reading.data_parallel
     if reading.engine == "llama.cpp":
-        held -= weights.embedding  # which stays with the processor
-    layers = cache_layers(scenario, stage)
-    return {
-        "bytes_per_token": sum(each.layers * each.token_bytes for each in layers) or 1.0,
-        "layers": layers,
-        "weights_bytes": held,
-        "width": model.width,
-        "vocabulary": model.vocabulary,
-        "query_heads": max(group.query_heads for group in model.groups) // scenario.tp,
-    }
+        return {"pp": reading.device_count}  # which cuts by layers, unless told otherwise
+    if reading.data_attention == "True" and tensor:
+        groups = data or tensor if reading.engine == "sglang" else tensor
+        tensor, data = max(1, tensor // groups), groups
+    experts = reading.expert_parallel
+    if reading.expert_parallel_on == "True" and model and model.experts:
+        experts = (tensor or 1) * (data or 1)
+    return {"tp": tensor, "pp": reading.pipeline_parallel, "dp": data, "ep": experts}
 
 
-def _without_model(reading, engine):
-    """The rows that come out the same whatever the model is."""
-    small, large = (
-        reconcile(reading, engine, bytes_per_token=size, width=width, vocabulary=width)
-        for size, width in ((50_000.0, 1_000), (170_000.0, 9_000))
-    )
-    return tuple(a for a, b in zip(small, large, strict=True) if a.predicted == b.predicted)
+def _alike(said, given):
+    """Whether a link's value is what the log says; a size in GB may be rounded."""
+    try:
+        return abs(float(said) - float(given)) <= 0.005 * abs(float(said))
+    except ValueError:
+        return str(said) == str(given)
 
 
-def _with_step(reading, notes):
-    """vLLM's first engine profiled one whole request where it did not print the size of a step.
+# --- notes ----------------------------------------------------------------------------------------
 
-    Beyond 32k tokens it cut prompts into pieces by default.
-    """
-    length = reading.max_model_len or 0
-    if reading.batched_tokens or reading.engine != "vllm" or reading.blocks is None:
-        return reading
-    if not 2048 < length <= 32_768:
-        return reading
-    notes.append(f"Tokens of the largest step: taken as {length:,}, the longest request.")
-    return replace(reading, batched_tokens=length)
+
+def _starts(reading):
+    if reading.start_count > 1:
+        yield (
+            f"The log holds {reading.start_count} starts; the last of the first model that came "
+            "to a cache was read."
+        )
+
+
+def _beside(reading):
+    """What the engine holds that no row predicts."""
+    if reading.refused or reading.needed_gib is not None:
+        yield "The engine refused to start: its cache would not hold one request."
+    if reading.is_set:
+        yield "The size of the pool was set by hand; it follows from nothing."
+    if (reading.drafting or "none") != "none" or reading.draft_model:
+        method = shorten(reading.drafting or reading.draft_model or "", 40)
+        yield f"Speculative decoding ({method}): the weights of its drafter are in no prediction."
+    if reading.context_parallel and reading.context_parallel > 1:
+        yield "Decode context parallelism splits the cache further; that is not predicted."
+    if reading.offload_gib or reading.overridden:
+        yield "Part of the weights is in host memory; their size on the device is not predicted."
 
 
 DOUBTS = {
+    "tokens": "the log may leave out a drafter, or how its cache is stored",
+    "needed for one request": "the log may leave out a drafter, or how its cache is stored",
     "weights": "the model, or the format of its weights, is probably another",
     "pool": "a limit was set, another process held memory, or the log is of another version",
+    "cache and states": "the context, the format of the cache or the model is probably another",
 }
 
 
-def _doubts(rows):
-    for row in rows:
-        if row.quantity in DOUBTS and abs(row.percent) > 100 * FAR:
+def _doubts(found):
+    for row in found:
+        far = abs(row.percent) > 100 * FAR
+        if row.quantity in DOUBTS and far:
+            printed, said = (describe.significant(each) for each in (row.printed, row.predicted))
+            unit = "" if row.unit == row.quantity else f" {row.unit}"
             yield (
-                f"The printed {row.quantity} is {describe.significant(row.printed)} GiB where "
-                f"{describe.significant(row.predicted)} were predicted: {DOUBTS[row.quantity]}."
+                f"The printed {row.quantity} is {printed}{unit} where {said} were predicted: "
+                f"{DOUBTS[row.quantity]}."
             )
-
-
-def table(rows) -> list[dict[str, str]]:
-    """Predicted against printed as a person reads it: a dict of texts for each row."""
-    found = []
-    for row in rows:
-        line = row.line
-        found.append(
-            {
-                "quantity": row.quantity,
-                "unit": row.unit,
-                "predicted": f"{row.predicted:,.4f}".rstrip("0").rstrip("."),
-                "printed": f"{row.printed:,.4f}".rstrip("0").rstrip("."),
-                "off (%)": f"{_zero(row.percent, 2):+.2f}",
-                "off (GiB)": f"{_zero(row.difference_gib, 3):+.3f}",
-                "predicted from": row.how,
-                "line": f"{line.number}" if line else "",
-            }
-        )
-    return found
-
-
-def _zero(value, digits):
-    """The value, or a plain 0 where it would be printed as −0."""
-    return value if abs(value) >= 0.5 * 10**-digits else 0.0
-
-
-# --- in words -------------------------------------------------------------------------------------
-
-
-def knows_model(reading: LogReading, chosen: str = "") -> bool:
-    """Whether the model is known: chosen, or named in the log and in the list."""
-    return bool(chosen or identify.model(reading, []))
-
-
-def answer(text: str, reading: LogReading, rows) -> str:
-    """The page's first sentence."""
-    if not text.strip():
-        return "Paste a start-up log: what it says, against what is predicted."
-    if not reading.engine:
-        return "This is no start-up log that can be read."
-    name = NAMES[reading.engine]
-    if not rows:
-        return f"{name}: the log says too little to compare."
-    worst = max(rows, key=lambda row: abs(row.percent))
-    close = sum(abs(row.percent) <= CLOSE for row in rows)
-    told = f"{close} of {len(rows)} figures of {name} are predicted within {CLOSE} %"
-    if close == len(rows):
-        return f"{told}."
-    return f"{told}; farthest: {worst.quantity}, {worst.percent:+,.3g} %."
-
-
-def summary(reading: LogReading, scenario: Scenario) -> str:
-    """What the log sets, in one line."""
-    engine = presets.engines()[reading.engine_id]
-    load = f"{describe.requests(scenario.concurrency)} × {describe.whole(scenario.context)} tokens"
-    parts = (engine.name, scenario.the_model.name, describe.precision(scenario), load)
-    device = f"{scenario.layout.devices} × {scenario.the_device.name}"
-    return " · ".join((*parts, device, describe.layout(scenario.layout)))

@@ -1,8 +1,8 @@
 """Reads an engine's start-up log.
 
-A log is text that somebody pasted: any length, any junk around it, colours, several ranks. So a
-line is looked for by its fixed words (a plain search, linear in the text) and only then matched, at
-that place and no further than `REACH` characters; every repetition in a pattern has a bound.
+A log is text that somebody pasted: any length, any junk around it, colours, several ranks, several
+starts, wrapped by a terminal. `clean` makes lines of it, `templates` finds figures in them,
+`starts` says which of them belong together; here one reading is made of what was found.
 """
 
 import re
@@ -10,11 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 
-from planner.inputs import presets
-from planner.units import GIB
+from planner.logs import clean, templates
+from planner.logs.arguments import arguments
+from planner.logs.choose import chosen_start, kept_hits
+from planner.logs.clean import Line
+from planner.logs.starts import Places, devices_of
+from planner.logs.templates import MOST, TABLE, Hit, hits
 
-REACH = 1000  # characters after a line's first words in which its figures must stand
-MOST = 2000  # places looked at for one kind of line
+__all__ = ["MOST", "NAMES", "TABLE", "Line", "LogReading", "read_log"]
 
 NAMES = {
     "vllm": "vLLM",
@@ -22,60 +25,75 @@ NAMES = {
     "tensorrt-llm": "TensorRT-LLM",
     "llama.cpp": "llama.cpp",
 }
-
-
-WORDS = {  # figures that are words, and how far such a word may reach
-    "version": r"[\w.+-]{1,40}",
-    "model": r"(?!-)[^\s'\",]{1,200}?(?=[\s'\",]|\.\.\.|$)",
-    "dtype": r"[a-z0-9_]{1,20}",
-    "cache_dtype": r"[A-Za-z][\w.]{1,30}",
-    "flash": r"\w{1,10}",
-    "device": r"(?!\w{0,20}Host|CPU)[A-Za-z]\w{0,20}",
-    "model_line": r"[^\s|][^\n]{0,120}",
-    "dtype_line": r"[^\s|][^\n]{0,60}",
+DIALECTS = {  # which speak as llama.cpp does: their names, and words that only they print
+    "ollama": ("ollama", re.compile(r'\bollama\b|source=ggml\.go|msg="model weights"')),
+    "ik": ("ik_llama.cpp", re.compile(r"\bmla_attn +=|\battn_max_b +=|c\^KV \(|ik_llama")),
 }
-# Some copies lose the escape character and keep the rest, so it need not be there.
-COLOURS = re.compile(r"\x1b\[[\d;]{0,20}[A-Za-z]|\[\d{1,3}(?:;\d{1,3}){0,5}m")
-NUMBER = r"-?\d{1,3}(?:,\d{3}){1,4}|-?\d{1,13}(?:\.\d{1,9})?"
-COUNT = r"\d{1,3}(?:,\d{3}){1,4}|\d{1,13}"
-VLLM = ((26, "vllm-0.26"), (20, "vllm"), (0, "vllm-0.20"))  # since which 0.x, the newest first
-UNITS = {"_gib": 1.0, "_mib": 1 / 1024, "_mb": 10**6 / GIB, "_bytes": 1 / GIB}
-WHOLE = ("tokens", "blocks", "parallel", "len", "sequences")
-
-
-@dataclass(frozen=True)
-class Line:
-    """Where a figure was read: the line's number, from 1, and its text, cut to 300 characters."""
-
-    number: int
-    text: str
+# Since which 0.x, the newest first; of which a log is that does not say.
+VLLM = ((34, "vllm-0.34"), (26, "vllm-0.26"), (20, "vllm"), (6, "vllm-0.20"), (0, "vllm-0.5"))
+UNSAID, EARLY = 26, 6
+KINDS = ("config", "arguments", "command", "flag")  # of arguments, what counts first before
+SHOWN = 300  # characters of a line that are kept
 
 
 @dataclass(frozen=True)
 class LogReading:
     """What a log says; None where it does not. Sizes of one device in GiB, whatever it calls them.
 
-    engine: vllm, sglang, tensorrt-llm, llama.cpp or "". fraction: as set. total_gib: of the device;
-    free_gib: at the moment that matters to the engine. graphs_held_gib: what was kept back for
-    graphs before they were captured; vLLM since 0.27 adds it to activation_gib, where it stays if
-    the log does not print it by itself too. state_gib: recurrent states, beside the pool.
-    llama.cpp's sizes are summed over its devices. lines: for each figure, where it was read.
+    engine: vllm, sglang, tensorrt-llm, llama.cpp or ""; dialect: ollama or ik, which speak as
+    llama.cpp does. fraction: as set. total_gib: of the device; free_gib: at the moment that matters
+    to the engine. graphs_held_gib: what was kept back for graphs before they were captured; vLLM
+    since 0.27 adds it to activation_gib, where it stays if the log does not print it by itself too.
+    state_gib: recurrent states, beside the pool. needed_gib, longest_len: what one request would
+    have needed, and the longest that fits, where the engine refused to start. set_pool_gib,
+    set_blocks, set_tokens: a pool that somebody fixed. window_tokens: of SGLang's second pool, of
+    which window_share is a part. context_gib: cache and states together. llama.cpp's sizes are
+    summed over its devices, device_count of them. drafting, drafted, draft_model: speculative
+    decoding, and how many tokens it drafts. lines: for each figure, where it was read; ranks: which
+    rank said it. line_count: lines with anything in them.
     """
 
     engine: str = ""
+    dialect: str | None = None
     version: str | None = None
+    first_engine: str | None = None
     model: str | None = None
+    model_file: str | None = None
     dtype: str | None = None
+    quantization: str | None = None
     cache_dtype: str | None = None
+    cache_k: str | None = None
+    cache_v: str | None = None
     flash: str | None = None
     device: str | None = None
+    device_name: str | None = None
+    device_count: int | None = None
     tensor_parallel: int | None = None
     pipeline_parallel: int | None = None
+    data_parallel: int | None = None
+    expert_parallel: int | None = None
+    context_parallel: int | None = None
+    expert_parallel_on: str | None = None
+    data_attention: str | None = None
     fraction: float | None = None
     max_model_len: int | None = None
+    trained_len: int | None = None
+    slot_tokens: int | None = None
     batched_tokens: int | None = None
     sequences: int | None = None
     block_tokens: int | None = None
+    window_share: float | None = None
+    eager: str | None = None
+    prefix_caching: str | None = None
+    chunked_prefill: str | None = None
+    drafting: str | None = None
+    drafted: int | None = None
+    draft_model: str | None = None
+    offload_gib: float | None = None
+    offloaded_layers: int | None = None
+    all_layers: int | None = None
+    cached_layers: int | None = None
+    overridden: str | None = None
     total_gib: float | None = None
     free_gib: float | None = None
     budget_gib: float | None = None
@@ -86,21 +104,40 @@ class LogReading:
     graphs_held_gib: float | None = None
     state_gib: float | None = None
     pool_gib: float | None = None
+    context_gib: float | None = None
+    projected_gib: float | None = None
+    refused: str | None = None
+    needed_gib: float | None = None
+    longest_len: int | None = None
+    set_pool_gib: float | None = None
+    set_blocks: int | None = None
+    set_tokens: int | None = None
     tokens: int | None = None
+    window_tokens: int | None = None
     blocks: int | None = None
     concurrency: float | None = None
     lines: Mapping[str, Line] = field(default_factory=dict)
+    ranks: Mapping[str, str] = field(default_factory=dict)
+    line_count: int = field(default=0, compare=False)
+    start_count: int = 1
+
+    @property
+    def release(self):
+        """The second number of vLLM's version; None where the log does not say it."""
+        release = re.match(r"v?0\.(\d{1,3})(?!\d)", self.version or "")
+        if release:
+            return int(release[1])
+        return UNSAID if re.match(r"v?[1-9]\d?\.", self.version or "") else None
 
     @property
     def engine_id(self):
         """The row of presets/engines.csv that fits best, "" where no engine was recognised."""
         if self.engine == "vllm":
-            release = re.match(r"v?0\.(\d{1,3})(?!\d)", self.version or "")
             # Only early versions print blocks, or tokens that are not concurrency times length;
-            # without either sign the newest one is meant.
+            # without either sign one of the newer is meant.
             early = self.blocks is not None or self.groups_counted
-            unsaid = 0 if early else VLLM[0][0]
-            minor = int(release[1]) if release else unsaid
+            unsaid = EARLY if early else UNSAID
+            minor = unsaid if self.release is None else self.release
             return next(id for since, id in VLLM if minor >= since)
         if self.engine == "llama.cpp":
             device = (self.device or "").lower()
@@ -111,11 +148,21 @@ class LogReading:
         return self.engine
 
     @property
+    def engine_name(self):
+        """What the engine calls itself."""
+        return DIALECTS[self.dialect][0] if self.dialect else NAMES.get(self.engine, "")
+
+    @property
     def groups_counted(self):
         """Whether the printed tokens are those of one group of a hybrid model's blocks."""
         if not (self.tokens and self.concurrency and self.max_model_len):
             return False
         return abs(self.tokens / self.max_model_len / self.concurrency - 1) > 0.1
+
+    @property
+    def is_set(self):
+        """Whether somebody fixed the pool, so that its size follows from nothing."""
+        return any((self.set_pool_gib, self.set_blocks, self.set_tokens))
 
     def missing(self):
         """What the comparison needs and this log does not say, a plain sentence each."""
@@ -129,6 +176,8 @@ class LogReading:
         )
 
 
+FIGURES = tuple(each.name for each in fields(LogReading) if each.default is None)
+
 NEEDED = (
     (("total_gib", "free_gib"), "The memory of the device", "“memory on device” or “MiB free”"),
     (("weights_gib",), "The size of the weights", "“loading took”, “mem usage” or “buffer size”"),
@@ -141,91 +190,56 @@ NEEDED = (
 )
 
 
-def _compile(template):
-    """The fixed first words of a line of presets/log_lines.csv, and its pattern.
+def read_log(text: str | bytes) -> LogReading:
+    """Read a start-up log of vLLM, SGLang, TensorRT-LLM, llama.cpp or ollama. Never raises.
 
-    <name> is a figure; ~ any space or none; ≈ an equals sign, a colon or a bracket; … anything in
-    the line.
+    The engine is the one most of whose lines are there. Of several starts the last that came to a
+    pool counts, of several ranks the one whose pool is least, as engines do: its terms are taken
+    together. Tokens, blocks and concurrency are the least of all ranks.
     """
-    first = re.split(r"[<~≈…]", template, maxsplit=1)[0]
-    pattern = ""
-    for part in re.findall(r"<\w+>|[~≈… ]|[^<~≈… ]+", template):
-        if part.startswith("<"):
-            name = part[1:-1]
-            kind = WORDS.get(name) or (COUNT if name.endswith(WHOLE) else NUMBER)
-            pattern += f"(?P<{name}>{kind})"
-        else:
-            pattern += {
-                "~": r"\s{0,40}",
-                "≈": r"['\"]?\s{0,40}(?:[=:(]\s{0,8}|\s)['\"]?",
-                "…": r"[^\n]{0,400}?",
-                " ": r"\s{1,20}",
-            }.get(part) or re.escape(part)
-    return first, re.compile(pattern)
-
-
-TABLE = tuple((row.engine, row.take, *_compile(row.line)) for row in presets.log_lines())
-
-
-def read_log(text: str) -> LogReading:
-    """Read a start-up log of vLLM, SGLang, TensorRT-LLM or llama.cpp. Never raises on any text.
-
-    The engine is the one most of whose lines are there. Of several ranks the first counts, for pool
-    and tokens the least, as engines do; of several tries in one log, TensorRT-LLM's last.
-    """
-    text = COLOURS.sub("", text).replace("\r", "\n")
-    found = {engine: {} for engine in (*NAMES, "any")}
-    for engine, take, first, pattern in TABLE:
-        for name, value, place in _take(text, take, first, pattern):
-            found[engine].setdefault(name, (value, place))
-    engine = max(NAMES, key=lambda each: len(found[each]))
-    own = found[engine]
-    if not own:
-        return LogReading()
-    for name, read in found["any"].items():
-        own.setdefault(name, read)
-    _derive(own)
-    kept = [each.name for each in fields(LogReading) if each.name in own]
+    text = clean.decode(text) if isinstance(text, bytes) else text
+    found = clean.lines(text)
+    text = "\n".join(line.text for line in found)
+    counted = sum(bool(line.text.strip()) for line in found)
+    places = Places(text)
+    own = {engine: [] for engine in (*NAMES, "any")}
+    for index, template in enumerate(TABLE):
+        for each in hits(text, template):
+            own[template.engine].append((index, template.take, each))
+    settled = len(TABLE)
+    for argument in arguments(text):
+        for engine, hit in templates.argument_hits(argument):
+            rank = settled + KINDS.index(argument.kind)
+            own[engine].append((rank, "each", [hit]))
+    engine = max(NAMES, key=lambda each: len({hit.name for *_, row in own[each] for hit in row}))
+    if not own[engine]:
+        return LogReading(line_count=counted)
+    # What any engine says in words of its own counts before what looks like a setting.
+    rows = own[engine] + [(settled + len(KINDS) + index, *rest) for index, *rest in own["any"]]
+    chosen, starts = chosen_start(rows, places)
+    kept = kept_hits(rows, places, chosen)
+    _count_devices(rows, places, kept)
+    _hear_dialect(engine, text, kept)
+    _derive(kept)
+    names = [name for name in FIGURES if name in kept]
     return LogReading(
         engine=engine,
-        **{name: own[name][0] for name in kept},
-        lines=MappingProxyType({name: _line(text, own[name][1]) for name in kept}),
+        **{name: kept[name].value for name in names},
+        lines=MappingProxyType({name: _line(found, places, kept[name].place) for name in names}),
+        ranks=MappingProxyType({name: places.writer(kept[name].place) for name in names}),
+        line_count=counted,
+        start_count=starts,
     )
 
 
-def _take(text, take, first, pattern):
-    """Figures of one kind of line: (name, value, place), one of each name."""
-    places, place = [], text.find(first)
-    while place >= 0 and len(places) < MOST:
-        places.append(place)
-        place = text.find(first, place + len(first))
-    read = {}
-    for place in reversed(places) if take == "last" else places:
-        match = pattern.match(text, place, place + REACH)
-        if not match:
-            continue
-        for name, raw in match.groupdict().items():
-            name, value = _value(name, raw)
-            if name not in read or (take == "least" and value < read[name][0]):
-                read[name] = (value, place)
-            elif take == "sum" and isinstance(value, float):
-                read[name] = (read[name][0] + value, read[name][1])
-        if take in ("first", "last"):
-            break
-    return [(name, *value) for name, value in read.items()]
+def _line(found, places, place):
+    line, start = found[places.number(place)], max(0, places.column(place) - 100)
+    return Line(line.number, line.text[start if start > 100 else 0 :][:SHOWN].strip())
 
 
-def _value(name, raw):
-    """A figure's name and value: sizes become GiB, counts whole numbers, words stay words."""
-    if name in WORDS:
-        return name.removesuffix("_line"), raw.strip()
-    number = float(raw.replace(",", ""))
-    for unit, factor in UNITS.items():
-        if name.endswith(unit) and name != "token_bytes":
-            return name.removesuffix(unit) + "_gib", number * factor
-    if name.endswith(WHOLE):
-        return name, int(number)
-    return name, number
+def _all_slots(slot, slots, unified):
+    """The cells of all of llama.cpp's slots, which share them where they are unified."""
+    return slot if unified == "true" else slot * slots
 
 
 # Figures that a log gives in parts: (figure, parts, how). The last part names the line to show.
@@ -237,19 +251,40 @@ DERIVED = (
     ("activation_gib", ("graphs_held_gib", "step_gib"), lambda held, step: step - held),
     ("activation_gib", ("step_gib",), lambda step: step),
     ("non_torch_gib", ("weights_gib", "consumed_gib"), lambda weights, both: both - weights),
+    (
+        "pool_gib",
+        ("window_tokens", "key_gib", "value_gib", "second_gib"),
+        lambda _, key, value, second: key + value + second,
+    ),
     ("pool_gib", ("key_gib", "value_gib"), lambda key, value: key + value),
+    ("pool_gib", ("set_pool_gib",), lambda pool: pool),
+    ("max_model_len", ("slot_tokens", "sequences", "unified"), _all_slots),
     ("state_gib", ("conv_gib", "ssm_gib"), lambda conv, state: conv + state),
     ("free_gib", ("total_gib", "peak_gib"), lambda total, peak: total - peak),
 )
 
 
-def _derive(own):
+def _derive(kept):
     for name, parts, how in DERIVED:
-        if name not in own and all(part in own for part in parts):
-            own[name] = (how(*(own[part][0] for part in parts)), own[parts[-1]][1])
+        if name not in kept and all(part in kept for part in parts):
+            value = how(*(kept[part].value for part in parts))
+            kept[name] = Hit(name, value, kept[parts[-1]].place)
 
 
-def _line(text, place):
-    start, end = text.rfind("\n", 0, place) + 1, text.find("\n", place, place + 300)
-    shown = text[max(start, place - 100) : end if end >= 0 else place + 200]
-    return Line(text.count("\n", 0, place) + 1, shown.strip()[:300])
+def _count_devices(rows, places, kept):
+    """Devices by the ranks that write, and llama.cpp's by their buffers."""
+    hits_ = [hit for *_, row in rows for hit in row]
+    for kind, (count, place) in devices_of({places.writer(hit.place): hit.place for hit in hits_}):
+        if count > 1:
+            kept.setdefault(kind, Hit(kind, count, place))
+    named = {re.sub(r"_.*", "", hit.value): hit.place for hit in hits_ if hit.name == "device"}
+    numbered = {name: place for name, place in named.items() if re.search(r"\d", name)} or named
+    if numbered:
+        kept["device_count"] = Hit("device_count", len(numbered), max(numbered.values()))
+
+
+def _hear_dialect(engine, text, kept):
+    for name, (_, words) in DIALECTS.items():
+        heard = words.search(text) if engine == "llama.cpp" else None
+        if heard:
+            kept.setdefault("dialect", Hit("dialect", name, heard.start()))

@@ -1,4 +1,4 @@
-"""Fits the constants of the time model to published measurements.
+"""Fits the constants of local and older engines (`calibration.Timing`) to published measurements.
 
 Step time is a sum of terms, each linear in one constant (see `TERMS`). The constants make the sum
 of |log(predicted / measured)| small: least squares on relative differences, repeated with weights
@@ -7,32 +7,24 @@ much as n to the power of a half or a quarter, lest one large table decide. A ri
 that few rows speak of towards those of the whole group, and the group's towards START.
 
 Against the plain form (bytes / (0.83 · BW) + L · (65 µs + 55 µs if tensor parallel) for every
-engine: 10 % median, 39 % at the 90th percentile on the optimised engines' decode steps, 30 % median
-under load) three things made the difference: what a byte costs on the vector units (the devices
-with much bandwidth and little arithmetic, such as an A100 under llama.cpp, were off by half), an
-overhead that grows with the root of a device's slowness, and prompts that share a pass under load.
+engine: 10 % median, 39 % at the 90th percentile on the optimised engines' decode steps) two things
+made the difference: what a byte costs on the vector units (the devices with much bandwidth and
+little arithmetic, such as an A100 under llama.cpp, were off by half), and an overhead that grows
+with the root of a device's slowness.
 
-Three groups. "serving": the data do not tell these engines apart once model, device and load are
-accounted for (constants of their own predict a left-out source worse), so they share one set.
-"local": engines built for one user, on graphics cards and Macs; each its own set. "older":
-versions of 2023 and 2024, kept because so much was published about them; each its own set.
+Two groups. "local": engines built for one user, on graphics cards and Macs; each its own set.
+"older": versions of 2023 and 2024, kept because so much was published about them; each its own
+set, held near what serving engines' steps of those years give in the same terms.
 """
 
 import numpy as np
 
 from planner import formulas
-from planner.engines.timing import REFERENCE_VECTOR_FLOPS
+from planner.engines.calibration import PEAKS
+from planner.engines.passes import REFERENCE_VECTOR_FLOPS
+from planner.maintain.rows import Rows
 
 GROUPS = {
-    "serving": (
-        "other-serving",
-        "vllm-0.26",
-        "vllm",
-        "vllm-0.20",
-        "sglang",
-        "tensorrt-llm",
-        "lmdeploy",
-    ),
     "local": (
         "other-local",
         "llama.cpp-cuda",
@@ -55,6 +47,21 @@ TOO_FEW = ("llama.cpp-vulkan", "transformers")
 # Compared with the published ideal figure, "optimised" leaves these out with the older group.
 NOT_OPTIMISED = {*GROUPS["older"], "transformers"}
 
+# The experts that B requests read with llama.cpp are those of B ** 0.75 independent ones, and above
+# one request a layer with experts takes longer (vectors become matrices). Both were chosen on the
+# steps of one source on one device (DGX Spark), in sample: from B ** 0.7 to B ** 0.8 errors are
+# alike, while with independent requests the bandwidth's part leaves the possible.
+COVERED_POWER = {"llama.cpp-cuda": 0.75}
+BATCH_TERM = "batch_expert_layer"
+
+# Of which peak a prefill's part is; llama.cpp sends four pieces of a prompt through split layers.
+PREFILL_PEAK = {
+    **dict.fromkeys(GROUPS["older"], "own format"),
+    "llama.cpp-cuda": "16-bit sums",
+    "llama.cpp-cuda-nofa": "16-bit sums",
+}
+PIECES_UNDER_WAY = {name: 4 for name in GROUPS["local"] if name.startswith("llama.cpp")}
+
 # Where each constant starts: a plausible value, how far from it it may go before the ridge is felt
 # as much as one wholly wrong row, and its least: no efficiency is above 1. Seconds, FLOPs, bytes.
 START = {
@@ -64,6 +71,7 @@ START = {
     "layer": (60e-6, 60e-6, 0.0),
     "device_layer": (60e-6, 60e-6, 0.0),
     "expert_layer": (50e-6, 50e-6, 0.0),
+    "batch_expert_layer": (0.2e-3, 0.2e-3, 0.0),
     "tensor_layer": (50e-6, 50e-6, 0.0),
     "pass_layer": (0.4e-3, 0.4e-3, 0.0),
     "prefill": (1.8, 1.8, 1.0),  # 1 / prefill efficiency
@@ -75,7 +83,12 @@ START = {
 LOCAL_START = START | {"tensor_layer": (100e-6, 100e-6, 0.0), "compute": (1.8, 0.3, 1.0)}
 SERVING_TERMS = ("read", "compute", "layer", "expert_layer", "tensor_layer", "pass_layer")
 LOCAL_TERMS = ("read", "vector", "compute", "device_layer", "expert_layer", "tensor_layer")
-TERMS = {"serving": SERVING_TERMS, "local": LOCAL_TERMS, "older": SERVING_TERMS}
+TERMS = {
+    "serving": SERVING_TERMS,
+    "local": LOCAL_TERMS,
+    "older": SERVING_TERMS,
+    "llama.cpp-cuda": (*LOCAL_TERMS, BATCH_TERM),
+}
 PREFILL_TERMS = ("prefill", "link", "floor")
 FLOOR_TERMS = ("read", "vector", "layer", "device_layer", "expert_layer", "tensor_layer")
 
@@ -86,41 +99,65 @@ PREFILL_PULL = 0.3
 OUTLIER = 0.05  # relative difference from which on a row counts by its size, not its square
 
 
-def step_columns(rows) -> dict[str, np.ndarray]:
+def powers(rows: Rows) -> np.ndarray:
+    """The power of B by which each row's engine covers experts."""
+    return np.array([COVERED_POWER.get(name, 1.0) for name in rows["engine"]])
+
+
+def step_columns(rows: Rows) -> dict[str, np.ndarray]:
     """What each constant of a step multiplies, seconds per unit of the constant; one per row."""
-    together = rows["workers"]
-    read = rows["weights_bytes"] + rows["cache_bytes"]
-    prompts = rows["prompts"]
-    flops = rows["flops"] + prompts * rows["prompt_flops"]
-    layers = rows["layers"]
-    return {
-        "read": formulas.read_seconds(read, rows["bandwidth"] * together),
-        "vector": formulas.compute_seconds(read, rows["vector_flops"] * together),
-        "compute": formulas.compute_seconds(flops, rows["peak_flops"] * together),
-        "layer": layers,
-        "device_layer": formulas.device_scaled_seconds(
-            layers, rows["vector_flops"], REFERENCE_VECTOR_FLOPS
-        ),
-        "expert_layer": layers * rows["experts"],
-        "tensor_layer": layers * rows["tensor_parallel"],
-        "pass_layer": layers * np.minimum(prompts, 1),
+    work, tokens = rows.work, rows.requests
+    read = work.read_bytes(tokens ** powers(rows)) + tokens * work.cache_bytes
+    part, piece = formulas.prompt_passes(
+        tokens, rows.output_tokens, work.prompt_tokens, rows.pass_tokens
+    )
+    flops = tokens * (2 * work.parameters + work.attention_flops)
+    flops = flops + part * piece / work.prompt_tokens * work.prefill_flops
+    columns = _overheads(work)
+    return columns | {
+        "read": formulas.read_seconds(read, work.bandwidth),
+        "vector": formulas.compute_seconds(read, work.vector_flops),
+        "compute": formulas.compute_seconds(flops, work.peak16),
+        BATCH_TERM: columns["expert_layer"] * (tokens > 1),
+        "pass_layer": work.layers * part,
     }
 
 
-def prefill_columns(rows, step_constants) -> dict[str, np.ndarray]:
+def _overheads(work):
+    return {
+        "layer": work.layers,
+        "device_layer": formulas.device_scaled_seconds(
+            work.layers, work.vector_flops, REFERENCE_VECTOR_FLOPS
+        ),
+        "expert_layer": work.layers * (work.experts > 0),
+        "tensor_layer": work.layers * (work.devices > 1),
+    }
+
+
+def prefill_columns(rows: Rows, step_constants) -> dict[str, np.ndarray]:
     """What each constant of a prefill multiplies, seconds per unit of the constant.
 
     The floor is what a decode step of one token costs beside arithmetic: every weight read once,
     every layer started once.
     """
-    floor = step_columns(rows | {"cache_bytes": 0.0, "prompts": 0.0, "prompt_flops": 0.0})
-    floor = {term: floor[term] for term in FLOOR_TERMS}
+    prompts, engines = rows["prompts"], rows["engine"]
+    work, one = rows.work.together(prompts), rows.work.read_bytes(1)
+    floor = _overheads(work) | {
+        "read": formulas.read_seconds(one, work.bandwidth),
+        "vector": formulas.compute_seconds(one, work.vector_flops),
+    }
+    peak = np.zeros(len(rows))
+    for kind, name in PEAKS.items():
+        here = np.array([PREFILL_PEAK.get(engine, "16 bit") == kind for engine in engines])
+        peak[here] = getattr(work, name)[here]
+    most = np.array([PIECES_UNDER_WAY.get(engine, 1) for engine in engines])
+    pieces = np.clip(np.ceil(work.prompt_tokens / rows.pass_tokens), 1, most)
+    busy = formulas.pipelined_devices(work.stages, pieces)
+    sent = formulas.all_reduce_bytes(work.layers, work.width, work.prompt_tokens, work.devices)
     return {
-        "prefill": formulas.compute_seconds(
-            rows["flops"], rows["prefill_peak_flops"] * rows["prefill_workers"]
-        ),
-        "link": formulas.read_seconds(rows["link_bytes"], rows["link"]),
-        "floor": predict(floor, rows["engine"], step_constants),
+        "prefill": formulas.compute_seconds(work.prefill_flops, peak * busy),
+        "link": formulas.read_seconds(sent, work.link),
+        "floor": predict(floor, engines, step_constants),
     }
 
 
@@ -156,44 +193,51 @@ def _evenly(sources, power):
     return count[place] ** -power
 
 
-def fit_steps(rows, use) -> dict[str, dict[str, float]]:
-    """Constants of a step for every engine, fitted on the rows where `use` is true."""
-    columns, engine, source = step_columns(rows), rows["engine"], rows["source"]
-    measured = rows["measured_s"]
+def fit_steps(rows: Rows, use, earlier: Rows, use_earlier) -> dict[str, dict[str, float]]:
+    """Constants of a step for every engine, fitted on the rows where `use` is true.
 
-    def fit(among, group, centre, pull, weights):
-        terms = TERMS[group]
+    earlier: steps of serving engines, near whose constants those of older engines are held.
+    """
+    columns, engine, source = step_columns(rows), rows["engine"], rows["source"]
+
+    def fit(among, terms, group, centre, pull, weights, of=columns, measured=rows.measured_s):
         table = LOCAL_START if group == "local" else START
         start, width, least = np.array([table[term] for term in terms]).T
-        centre = start if centre is None else np.array([centre[term] for term in terms])
-        design = np.stack([columns[term][among] for term in terms], axis=1)
+        centre = start if centre is None else np.array([centre.get(t, table[t][0]) for t in terms])
+        design = np.stack([of[term][among] for term in terms], axis=1)
         theta = least_relative(design, measured[among], weights, centre, width, least, pull)
         return dict(zip(terms, theta, strict=True))
 
-    def of(engines):
-        return use & np.isin(engine, engines)
-
-    found = {}
-    serving = of(GROUPS["serving"])
-    shared = fit(serving, "serving", None, GROUP_PULL, _evenly(source[serving], 0.75))
-    found |= dict.fromkeys(GROUPS["serving"], shared)
-
-    local = of(GROUPS["local"])
+    even = _evenly(earlier["source"][use_earlier], 0.75)
+    shared = fit(
+        use_earlier,
+        TERMS["serving"],
+        "serving",
+        None,
+        GROUP_PULL,
+        even,
+        of=step_columns(earlier),
+        measured=earlier.measured_s,
+    )
+    local = use & np.isin(engine, GROUPS["local"])
     each = np.char.add(engine[local], source[local])
-    centre = fit(local, "local", None, GROUP_PULL, _evenly(each, 1.0))
+    centre = fit(local, LOCAL_TERMS, "local", None, GROUP_PULL, _evenly(each, 1.0))
+    found = {}
     for group, middle in (("local", centre), ("older", shared)):
         whole, *engines = GROUPS[group]
         found[whole] = middle
         for name in engines:
-            own = of([name])
+            own = use & (engine == name)
             found[name] = middle
             if name not in TOO_FEW:
-                found[name] = fit(own, group, middle, ENGINE_PULL, _evenly(source[own], 0.5))
+                terms = TERMS.get(name, TERMS[group])
+                weights = _evenly(source[own], 0.5)
+                found[name] = fit(own, terms, group, middle, ENGINE_PULL, weights)
     return found
 
 
-def fit_prefills(rows, use, columns) -> dict[str, dict[str, float]]:
-    """Constants of a prefill: one set for all that serve, one for each engine of one user."""
+def fit_prefills(rows: Rows, use, columns) -> dict[str, dict[str, float]]:
+    """Constants of a prefill: one set for all older engines, one for each engine of one user."""
     engine, source = rows["engine"], rows["source"]
     design = np.stack([columns[term] for term in PREFILL_TERMS], axis=1)
     start, width, least = np.array([START[term] for term in PREFILL_TERMS]).T
@@ -201,14 +245,14 @@ def fit_prefills(rows, use, columns) -> dict[str, dict[str, float]]:
     def fit(among, centre):
         weights = _evenly(source[among], 0.5)
         theta = least_relative(
-            design[among], rows["measured_s"][among], weights, centre, width, least, PREFILL_PULL
+            design[among], rows.measured_s[among], weights, centre, width, least, PREFILL_PULL
         )
         return dict(zip(PREFILL_TERMS, theta, strict=True))
 
     is_local = np.isin(engine, GROUPS["local"])
-    served = fit(use & ~is_local, start)
+    older = fit(use & ~is_local, start)
     middle = fit(use & is_local, start)
-    found = dict.fromkeys((*GROUPS["serving"], *GROUPS["older"]), served)
+    found = dict.fromkeys(GROUPS["older"], older)
     for name in GROUPS["local"]:
         found[name] = fit(use & (engine == name), np.array(list(middle.values())))
     return found
@@ -222,20 +266,19 @@ def predict(columns, engine, constants) -> np.ndarray:
     )
 
 
-def fit(steps, prefills, without=None, by="source"):
+def fit(steps, prefills, earlier, without=None, by="source"):
     """(step constants, prefill constants) of every engine, leaving a source or publisher out."""
-    of_steps = fit_steps(steps, steps["fitted"] & (steps[by] != without))
-    columns = prefill_columns(prefills, of_steps)
-    use = prefills["fitted"] & (prefills[by] != without)
-    return of_steps, fit_prefills(prefills, use, columns)
+    used = [rows.fitted & (rows[by] != without) for rows in (steps, earlier, prefills)]
+    of_steps = fit_steps(steps, used[0], earlier, used[1])
+    return of_steps, fit_prefills(prefills, used[2], prefill_columns(prefills, of_steps))
 
 
-def out_of_fold(steps, prefills, by="source") -> tuple[np.ndarray, np.ndarray]:
+def out_of_fold(steps, prefills, earlier, by="source") -> tuple[np.ndarray, np.ndarray]:
     """Every row predicted by constants fitted without its source: seconds of steps, of prefills."""
-    step_s, prefill_s = np.empty(len(steps["id"])), np.empty(len(prefills["id"]))
+    step_s, prefill_s = np.empty(len(steps)), np.empty(len(prefills))
     columns = step_columns(steps)
     for left_out in np.union1d(steps[by], prefills[by]):
-        of_steps, of_prefills = fit(steps, prefills, left_out, by)
+        of_steps, of_prefills = fit(steps, prefills, earlier, left_out, by)
         here = steps[by] == left_out
         step_s[here] = predict(columns, steps["engine"], of_steps)[here]
         here = prefills[by] == left_out

@@ -3,24 +3,26 @@
     python -m planner.maintain.models
 
 writes it, and outcomes.csv, what became of each of those files. configs.csv names the files that
-become presets, in the order of the list on screen, with where each was read, the size of its
+become presets, with where each was read, its parameters as built and as published, the size of its
 published weights where known, and what was added to a file whose copy lacks a field. variants.csv
-names models that differ from one of those files in a few numbers, with the published total that
-proves the numbers.
+names models that differ from one of those files in a few numbers, with the total that proves the
+numbers and, where that is not on the model's own page, where it was read. The list on screen is
+ranked: the lesson's models, then by how often the models that a preset stands for were downloaded
+(`popular`).
 """
 
 import csv
 import io
 import json
-from pathlib import Path
 
 from planner.files import PRESETS
+from planner.maintain import popular
 from planner.models.config import Refusal, read_config
 from planner.models.model import LayerGroup, Model
 from planner.models.notation import model_to_text
 from planner.units import GIGA
 
-HERE = Path(__file__).resolve().parent
+HERE = popular.HERE
 
 
 def lesson_models():
@@ -36,9 +38,7 @@ def lesson_models():
         )
 
 
-def rows(name):
-    with open(HERE / name, newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+rows = popular.rows
 
 
 def changed(row, changes):
@@ -50,9 +50,10 @@ def changed(row, changes):
 
 def table() -> str:
     """The text of presets/models.csv."""
-    lines = [("id", "name", "model", "source")]
+    first = [("id", "name", "model", "source")]
     for model in lesson_models():
-        lines.append((model.id, model.name, model_to_text(model), model.source))
+        first.append((model.id, model.name, model_to_text(model), model.source))
+    lines = []
     for row in rows("configs.csv"):
         if row["preset_id"]:
             missing = json.loads(row["completion"] or "{}")
@@ -61,10 +62,12 @@ def table() -> str:
             text = model_to_text(changed(row, missing))
             lines.append((row["preset_id"], row["preset_name"], text, source))
     for row in rows("variants.csv"):
-        source = f"https://huggingface.co/{row['model_id']}: the shape, its total as published"
+        total = row["total"] or "its total as published"
+        source = f"https://huggingface.co/{row['model_id']}: the shape, {total}"
         text = model_to_text(changed(row, json.loads(row["changes"])))
         lines.append((row["preset_id"], row["preset_name"], text, source))
-    return written(lines)
+    asked = popular.by_preset({id: source for id, _, _, source in lines})
+    return written(first + sorted(lines, key=lambda line: -asked[line[0]]))
 
 
 def outcomes() -> str:

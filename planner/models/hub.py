@@ -10,9 +10,9 @@ import os
 import re
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 MOST_CONFIG_BYTES = 4_000_000
 MOST_INDEX_BYTES = 40_000_000  # an index with 100,000 expert matrices has 15 MB
@@ -23,6 +23,8 @@ HOSTS = {"huggingface.co", "www.huggingface.co", "hf.co"}
 NO_ORGANISATIONS = {"api", "collections", "datasets", "docs", "models", "papers", "spaces"}
 
 CONFIG, INDEX, SINGLE = "config.json", "model.safetensors.index.json", "model.safetensors"
+QUANTIZATION = "hf_quant_config.json"  # where NVIDIA's Model Optimizer describes the weights
+LISTING = "list of files"
 
 # What the hub says in X-Error-Code, and what it means for the model {id}.
 MEANINGS = {
@@ -47,13 +49,15 @@ class Fetched:
     """A config.json as text, with the weights' bytes where the hub states them, else None.
 
     source: the address of the config, at the very commit that was read. weights_from: the file that
-    the bytes were read from, or a sentence that says why they are not known.
+    the bytes were read from, or a sentence that says why they are not known. quantization_text: the
+    hf_quant_config.json beside a config that says nothing of how weights are stored; "" without.
     """
 
     config_text: str
     weight_bytes: int | None
     source: str
     weights_from: str
+    quantization_text: str = ""
 
 
 def fetch_config(model_id, token=None, timeout=10.0, endpoint=None):
@@ -73,7 +77,7 @@ def fetch_config(model_id, token=None, timeout=10.0, endpoint=None):
     # A thread, since no setting of the client bounds a name look-up or an answer that drips in.
     pool = ThreadPoolExecutor(1)
     try:
-        text, source = pool.submit(reader.config).result(reader.left())
+        text, source, beside = pool.submit(reader.config).result(reader.left())
         try:
             size, origin = pool.submit(reader.weights).result(reader.left())
         except TimeoutError:
@@ -82,7 +86,7 @@ def fetch_config(model_id, token=None, timeout=10.0, endpoint=None):
         raise HubError(f"{late}; try again, or paste the model's config.json.") from None
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-    return Fetched(text, size, source, origin)
+    return Fetched(text, size, source, origin, beside)
 
 
 def parse_id(text, endpoint=None):
@@ -139,13 +143,20 @@ class _Reader:
         return max(self.deadline - time.monotonic(), 0.001)
 
     def config(self):
-        """(text, address) of config.json."""
-        body, commit = self._download(CONFIG, MOST_CONFIG_BYTES)
+        """(text, address) of config.json, and the text of the quantisation beside it, or ""."""
+        text, commit = self._text(CONFIG)
+        beside = ""
+        if '"quantization' not in text:
+            with suppress(_NoSuchFileError):
+                beside, _ = self._text(QUANTIZATION)
+        return text, f"{self.endpoint}/{self.repository}/blob/{commit}/{CONFIG}", beside
+
+    def _text(self, file):
+        body, commit = self._download(file, MOST_CONFIG_BYTES)
         try:
-            text = body.decode("utf-8")
+            return body.decode("utf-8"), commit
         except UnicodeDecodeError:
-            raise HubError(f"The {CONFIG} of {self.repository} is not UTF-8 text.") from None
-        return text, f"{self.endpoint}/{self.repository}/blob/{commit}/{CONFIG}"
+            raise HubError(f"The {file} of {self.repository} is not UTF-8 text.") from None
 
     def weights(self):
         """(bytes, file that says so), or (None, why not)."""
@@ -159,15 +170,33 @@ class _Reader:
         try:
             return self._size(SINGLE), SINGLE
         except HubError as problem:
-            return None, str(problem)
+            return self._listed() or (None, str(problem))
 
-    def _download(self, file, most):
+    def _listed(self):
+        """(bytes, files) of checkpoints under other names, as the list of files has them, or None.
+
+        One kind of file counts, so that a second copy in another format is not added.
+        """
+        version = quote(self.revision, safe="")
+        address = f"{self.endpoint}/api/models/{self.repository}/revision/{version}?blobs=true"
+        try:
+            body, _ = self._download(LISTING, MOST_INDEX_BYTES, address)
+            found = {each["rfilename"]: each["size"] for each in json.loads(body)["siblings"]}
+        except (HubError, ValueError, TypeError, KeyError, RecursionError):
+            return None
+        for ending in (".safetensors", ".bin"):
+            sizes = [size for name, size in found.items() if re.fullmatch(rf"[^/]+\{ending}", name)]
+            if sizes and all(isinstance(size, int) and size > 0 for size in sizes):
+                return sum(sizes), f"all *{ending}"
+        return None
+
+    def _download(self, file, most, address=None):
         """(bytes, commit) of a small file, never more than `most`."""
         with (
             self._explained(),
             self.hub.get_session().stream(
                 "GET",
-                self._address(file),
+                address or self._address(file),
                 headers=self.headers,
                 timeout=self.left(),
                 follow_redirects=True,

@@ -24,11 +24,13 @@ LIMITS = {
     "state_bytes": (0, 10**10),
     "index_bytes": (0, 10**6),
     "width": (0, 10**6),
+    "expert_width": (0, 10**6),
     "parameters": (1, 10**15),
     "embedding_parameters": (0, 10**12),
     "head_parameters": (0, 10**12),
     "vision_parameters": (0, 10**12),
     "expert_parameters": (0, 10**15),
+    "host_parameters": (0, 10**15),
     "experts": (0, 65_536),
     "experts_per_token": (0, 65_536),
     "draft_layers": (0, 100),
@@ -170,10 +172,12 @@ class Model:
     does not read it. head_parameters: the output head; where input and output share one matrix this
     is it, and embedding_parameters is 0. vision_parameters: resident, but no part of writing text.
     expert_parameters: all routed experts together; of each layer's `experts` a token takes
-    `experts_per_token`. draft_layers: layers that only speculative decoding loads, counted nowhere
-    else. width: of the hidden state that layers pass on. dtype: how the published weights are
-    stored, by the id of a weight format. file_bytes: size of the published weights where it is
-    known exactly. 0 or None where a source is silent.
+    `experts_per_token`. host_parameters: tables looked up by a few rows a token, which engines keep
+    in host memory: no device holds them. draft_layers: layers that only speculative decoding loads,
+    counted nowhere else. width: of the hidden state that layers pass on. expert_width: inside a
+    routed expert. dtype: how the published weights are stored, by the id of a weight format.
+    file_bytes: size of the published weights where it is known exactly, or what its config says of
+    each part. 0 or None where a source is silent.
 
     >>> from planner import LayerGroup, Model, Scenario, evaluate
     >>> group = LayerGroup(32, query_heads=32, kv_heads=8, key_dim=128, value_dim=128)
@@ -190,10 +194,12 @@ class Model:
     head_parameters: int = 0
     vision_parameters: int = 0
     expert_parameters: int = 0
+    host_parameters: int = 0
     experts: int = 0
     experts_per_token: int = 0
     draft_layers: int = 0
     width: int = 0
+    expert_width: int = 0
     max_context: int | None = None
     dtype: str = "fp16"
     file_bytes: int | None = None
@@ -212,6 +218,7 @@ class Model:
             self.head_parameters,
             self.vision_parameters,
             self.expert_parameters,
+            self.host_parameters,
         )
         if sum(parts) > self.parameters:
             raise ValueError("the parts have more parameters than the whole model")
@@ -240,6 +247,7 @@ class Model:
             self.parameters
             - self.embedding_parameters
             - self.vision_parameters
+            - self.host_parameters
             - self.expert_parameters
         )
         if not self.experts:
@@ -257,6 +265,19 @@ class Model:
     def active_parameters(self):
         """Parameters that multiply each token of text."""
         return self.read_parameters(1)
+
+    def attention_flops(self, pairs):
+        """FLOPs of all layers with attention.
+
+        pairs: a function that counts the query-key pairs of one head of a group's layer.
+        """
+        return sum(
+            formulas.attention_flops(
+                group.layers, group.query_heads, group.query_dim, group.output_dim, pairs(group)
+            )
+            for group in self.groups
+            if group.query_heads
+        )
 
     def weight_bytes(self, bytes_per_parameter=FP16_BYTES):
         """Bytes of all weights at one width."""

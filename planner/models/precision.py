@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+CHECKPOINT = "size of the checkpoint, by its files or what its config says of each part"
+
 
 @dataclass(frozen=True)
 class WeightFormat:
@@ -17,7 +19,9 @@ class WeightFormat:
     expert_bits: matrices of routed experts. body_bits: every other one of the layers, the norms
     with them (too small to count apart). embedding_bits: the input embedding where it is a matrix
     of its own. head_bits: the output head; a head tied to the embedding is stored as a head.
-    note: what it consists of and what stays wide. confidence: high, medium or low.
+    kernel, expert_kernel: the format of presets/kernel_shares.csv by which the layers' matrices and
+    the experts are multiplied. note: what it consists of and what stays wide. confidence: high,
+    medium or low.
     """
 
     id: str
@@ -26,6 +30,8 @@ class WeightFormat:
     expert_bits: float
     embedding_bits: float
     head_bits: float
+    kernel: str
+    expert_kernel: str
     note: str
     confidence: str
     source: str
@@ -53,7 +59,9 @@ class CacheFormat:
 
 @dataclass(frozen=True)
 class Weights:
-    """Bytes of the weights by kind of matrix. The five kinds add up to the total.
+    """Bytes of the weights by kind of matrix. The five kinds on devices add up to the total.
+
+    host: beside the total, tables that engines keep in host memory.
 
     `measured`: the total is the size of the real file; the kinds are then the estimate's, scaled to
     it. `estimate` is what the format gives, in either case.
@@ -67,11 +75,12 @@ class Weights:
     total: float
     estimate: float
     measured: bool
+    host: float = 0.0
 
     @property
     def basis(self):
         """What the total is, in words for the screen."""
-        return "size of the checkpoint's file" if self.measured else "estimated from the format"
+        return CHECKPOINT if self.measured else "estimated from the format"
 
 
 def stored_bytes(parameters, bits):
@@ -87,6 +96,7 @@ def weight_bytes(
     head_parameters=0,
     expert_parameters=0,
     vision_parameters=0,
+    host_parameters=0,
     file_bytes=None,
 ) -> Weights:
     """Bytes of a model's weights in a format; numbers or arrays that broadcast.
@@ -94,12 +104,19 @@ def weight_bytes(
     parameters: all of them, the parts included. embedding_parameters: the input embedding
     where it is a matrix of its own, else 0. head_parameters: the output head, also where it is tied
     to the embedding. expert_parameters: all routed experts of all layers. vision_parameters: what
-    reads pictures, stored like the layers. file_bytes: size of the
-    real checkpoint in this very format, where known; it wins over the estimate, since files hold
-    what a parameter count does not show (draft layers, a second copy of a tied head, norms at 32
-    bits). Raises ValueError where the parts are more than the whole.
+    reads pictures, stored like the layers. host_parameters: tables on no device, stored like the
+    layers. file_bytes: size of the real checkpoint in this very format, where known, or what its
+    config says of each part; it wins over the estimate, since files hold what a parameter count
+    does not show (draft layers, a second copy of a tied head, norms at 32 bits). Raises ValueError
+    where the parts are more than the whole.
     """
-    parts = (embedding_parameters, head_parameters, expert_parameters, vision_parameters)
+    parts = (
+        embedding_parameters,
+        head_parameters,
+        expert_parameters,
+        vision_parameters,
+        host_parameters,
+    )
     body = parameters - sum(parts)
     if np.any(np.less(body, 0)):
         raise ValueError("the parts hold more parameters than the whole model")
@@ -111,7 +128,15 @@ def weight_bytes(
         "vision": stored_bytes(vision_parameters, weight_format.body_bits),
     }
     estimate = sum(parts.values())
+    host = stored_bytes(host_parameters, weight_format.body_bits)
     if file_bytes is None:
-        return Weights(**parts, total=estimate, estimate=estimate, measured=False)
-    scaled = {name: part * (file_bytes / estimate) for name, part in parts.items()}
-    return Weights(**scaled, total=file_bytes, estimate=estimate, measured=True)
+        return Weights(**parts, total=estimate, estimate=estimate, measured=False, host=host)
+    ratio = file_bytes / (estimate + host)
+    scaled = {name: part * ratio for name, part in parts.items()}
+    return Weights(
+        **scaled,
+        total=file_bytes - host * ratio,
+        estimate=estimate,
+        measured=True,
+        host=host * ratio,
+    )

@@ -94,6 +94,9 @@ else:
             )
             tables.download(table, view.quantity)
 
+if rows["generation"].nunique() > 1:
+    st.subheader("By generation of engine, the worst first", anchor=False)
+    st.dataframe(accuracy.generations(rows), hide_index=True, key="generations", height="content")
 st.subheader("All quantities", anchor=False)
 st.dataframe(accuracy.overview(), hide_index=True, key="overview", height="content")
 st.subheader("What the model is, and where it is weak", anchor=False)

@@ -15,7 +15,7 @@ import streamlit as st
 from planner import describe
 from planner.charts.picture import Picture
 from planner.hardware import parallel
-from planner.inputs import overrides, presets
+from planner.inputs import overrides, presets, support
 from planner.inputs.link import Notice, Number
 from planner.inputs.scenario import (
     LENGTHS,
@@ -29,6 +29,7 @@ from planner.inputs.scenario import (
 from planner.lesson import plan_questions
 from planner.pages import predict, screen
 from planner.pages.components import component
+from planner.serving import evaluate, time_figure
 
 UNSEEN = (  # read aloud, but not to be seen
     '<p style="position: absolute; width: 1px; height: 1px; overflow: hidden; '
@@ -178,8 +179,19 @@ def _layout(each):
 
 def engine():
     """Choose the engine, the lengths of prompt and output, and what of its figures to change."""
-    rows = presets.engines()
-    _choose("Engine", "engine", list(rows), lambda key: rows[key].name, lambda key: {"set": ""})
+    rows, now = presets.engines(), st.session_state.scenario
+    able = support.offered(now.device)
+    _choose(
+        "Engine",
+        "engine",
+        able if now.engine in able else [*able, now.engine],
+        lambda key: f"{rows[key].name} ({rows[key].group})" if rows[key].group else rows[key].name,
+        lambda key: {"set": ""},
+        help="Those that run on the device.",
+    )
+    remark = support.remark(now.engine, now.device)
+    if remark:
+        st.caption(remark[:1].upper() + remark[1:])
     for name, spec in LENGTHS.items():
         _length(name, spec)
     st.selectbox(
@@ -211,7 +223,9 @@ def _length(name, spec):
 def _current(key):
     """An engine's figure as it stands, from its memory or its time."""
     now = st.session_state.scenario
-    return float(getattr(now.the_engine if key in overrides.MEMORY else now.the_timing, key))
+    if key in overrides.MEMORY:
+        return float(getattr(now.the_engine, key))
+    return float(time_figure(evaluate(now), key))
 
 
 def _add_setting():

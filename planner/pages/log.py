@@ -6,7 +6,7 @@ import streamlit as st
 
 from planner.inputs import presets
 from planner.inputs.scenario import encode
-from planner.logs import from_log
+from planner.logs import from_log, told
 from planner.logs.parse import NAMES, read_log
 from planner.pages import controls
 
@@ -61,13 +61,14 @@ with st.container(horizontal=True, key="log-examples", vertical_alignment="cente
 text = state.log or ""
 reading = read_log(text)
 chosen = {name: state[f"log_{name}"] or "" for name in ("model", "device", "weights")}
-scenario, notes, rows = from_log.plan_of_reading(reading, text, **chosen)
+found = from_log.plan_of_reading(reading, text, **chosen)
+scenario, notes, rows = found.scenario, found.notes, found.rows
 
 with place:
-    st.title(from_log.answer(text, reading, rows), anchor=False)
+    st.title(told.answer(text, reading, rows), anchor=False)
     if scenario:
-        st.text(from_log.summary(reading, scenario))
-        if from_log.knows_model(reading, chosen["model"]):
+        st.text(told.summary(reading, scenario))
+        if not {"model", "weights"} & {*found.asked}:
             link = f"./?{escape(encode(scenario))}"
             words = "Open this in the planner"
             st.html(f'<a href="{link}" target="_self" style="color: inherit">{words}</a>')
@@ -77,11 +78,15 @@ if text.strip() and notes:
         st.text("\n".join(notes))
 if rows:
     st.subheader("Predicted against printed", anchor=False)
-    st.dataframe(from_log.table(rows), hide_index=True, key="log-rows", height="content")
+    st.dataframe(told.table(rows), hide_index=True, key="log-rows", height="content")
     st.markdown(
         ":small[Each row starts from what was printed before it, so that errors do not add up. "
         "Sizes are of one device.]"
     )
+if scenario and found.assumed:
+    st.subheader("What was assumed", anchor=False)
+    st.text("\n".join(f"{each.text[:1].upper()}{each.text[1:]}." for each in found.assumed))
 if scenario:
     st.subheader("What the log says", anchor=False)
-    st.dataframe(from_log.said(reading), hide_index=True, key="log-said", height="content")
+    st.markdown(f":small[{told.counted(reading, found)}]")
+    st.dataframe(told.said(reading, found), hide_index=True, key="log-said", height="content")

@@ -49,7 +49,13 @@ def _by_id():
         try:
             with st.spinner("Looking it up…"):
                 found = fetch_config(name)
-            _read(WAYS[0], found.config_text, name, found.weight_bytes)
+            _read(
+                WAYS[0],
+                found.config_text,
+                name=name,
+                file_bytes=found.weight_bytes,
+                quantization=found.quantization_text,
+            )
         except HubError as problem:
             _say(str(problem))
 
@@ -58,14 +64,21 @@ def _by_config():
     name = st.text_input("What to call it", key="config-name", max_chars=60)
     text = st.text_area("Paste a config.json", height=160, key="config-text")
     file = st.file_uploader("or choose the file", type=["json"], max_upload_size=4)
+    size = st.number_input(
+        "Size of the weight files (GB), if you know it",
+        min_value=0.0,
+        key="config-size",
+        help="Exact for any quantisation; without it the size follows from the config.",
+    )
     if st.button("Read", disabled=not (text or file)):
         st.session_state.pop("reading", None)
-        _read(WAYS[1], file.getvalue() if file else text, name, None)
+        content = file.getvalue() if file else text
+        _read(WAYS[1], content, name=name, file_bytes=round(size * GIGA) or None)
 
 
-def _read(way, text, name, file_bytes):
+def _read(way, text, **known):
     try:
-        st.session_state.reading = way, read_config(text, name=name, file_bytes=file_bytes)
+        st.session_state.reading = way, read_config(text, **known)
     except Refusal as problem:
         _say(f"{problem}")
 

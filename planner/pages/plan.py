@@ -44,12 +44,15 @@ own = evaluation.plan
 
 controls.show_notices(notices)
 asked = predict.plan(evaluation)
-verdict, detail = asked.verdict(*answer.verdict(evaluation))
+verdict, detail = asked.verdict(*answer.verdict(evaluation, warned=False))
 st.title(verdict, anchor=False)
 st.markdown(detail)
 with st.container(key="inputs"):
     st.markdown(f":small[{describe.as_text(describe.inputs(own))}]")
 
+warning = answer.engine_warning(evaluation)
+if warning:
+    st.warning(warning, icon=":material/warning:")
 asked.metrics(METRIC_WIDTH)
 
 pictures = controls.show_pictures(of_plan.pictures(evaluation), asked.specification)

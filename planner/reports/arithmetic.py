@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass, replace
 
 from planner import describe
+from planner.engines.memory import TERMS
 from planner.figures import BY_KEY
 from planner.hardware import parallel
 from planner.inputs import presets
@@ -30,7 +31,7 @@ class Worked:
 def _worked(plan: Plan, key: str, numbers: str) -> Worked:
     """The equation of a figure of the table, with this plan's numbers in it."""
     figure = BY_KEY[key]
-    value = figure.ideal(plan)
+    value = getattr(plan, key)
     return Worked(figure.label, figure.formula, numbers, figure.text(value), value)
 
 
@@ -62,9 +63,7 @@ def _weights(plan):
     stored, total = presets.weight_format(plan.scenario.weights), plan.weights_bytes
     if plan.weights.measured:
         text = f"{exact(total)} bytes"
-        yield Worked(
-            "Weights, the size of the published files", "W", text, describe.data(total), total
-        )
+        yield Worked("Weights, the size of the checkpoint", "W", text, describe.data(total), total)
         return
     model = plan.model
     parts = {
@@ -72,6 +71,7 @@ def _weights(plan):
         - model.embedding_parameters
         - model.head_parameters
         - model.expert_parameters
+        - model.host_parameters
     }
     for count, bits in (
         (model.expert_parameters, stored.expert_bits),
@@ -250,7 +250,7 @@ def with_engine(evaluation: Evaluation) -> list[Worked]:
     ]
     reserve = evaluation.reserve
     before, inside = 0.0, 0.0
-    for term in ("weights", "non_torch", "activation", "graphs"):
+    for term in TERMS:
         when = getattr(evaluation.engine, f"{term}_charged")
         count = float(getattr(reserve, f"{term}_bytes"))
         before += count * (when == "before")

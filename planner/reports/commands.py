@@ -11,22 +11,33 @@ import shlex
 from dataclasses import dataclass, replace
 
 from planner.engines.memory import Engine
-from planner.inputs import overrides, presets
+from planner.inputs import overrides, presets, support
 from planner.inputs.scenario import Scenario
 from planner.serving import Evaluation
 
-# What is shown where no command of the engine chosen is known here.
-SHOWN = ("vllm-0.26", "sglang", "tensorrt-llm", "llama.cpp-cuda")
+# What is shown where no command of the engine chosen is known here: the first of these that run on
+# the device, MOST_SHOWN at most.
+SHOWN = (
+    "vllm-0.34",
+    "sglang",
+    "tensorrt-llm",
+    "llama.cpp-cuda",
+    "llama.cpp-metal",
+    "llama.cpp-vulkan",
+)
+MOST_SHOWN = 4
 CONFIG = "planner.yaml"
 GGUF_CACHE = {"fp16": "f16", "q8_0": "q8_0", "q4_1": "q4_1", "q4_0": "q4_0", "iq4_nl": "iq4_nl"}
 PLAIN = ("fp16", "fp32")
 ONLINE = {  # weights that are quantised while a 16-bit checkpoint is loaded
+    "vllm-0.34": {"fp8": "fp8_per_tensor", "fp8-block": "fp8_per_block"},
     "vllm-0.26": {"fp8": "fp8_per_tensor", "fp8-block": "fp8_per_block"},
     "vllm": {"fp8": "fp8_per_tensor", "fp8-block": "fp8_per_block", "nf4": "bitsandbytes"},
     "vllm-0.20": {"fp8": "fp8", "nf4": "bitsandbytes"},
     "sglang": {"fp8": "fp8"},
 }
 UNREAD = {  # kinds of checkpoint, by a word of their name
+    "vllm-0.34": ("GGUF", "bitsandbytes"),
     "vllm-0.26": ("GGUF", "bitsandbytes"),
     "vllm": ("GGUF",),
 }
@@ -65,17 +76,20 @@ class Command:
 
 
 def of(evaluation: Evaluation) -> list[Command]:
-    """The command of the scenario's engine; where none is known here, those of four others."""
+    """The command of the scenario's engine; where none is known here, those of others."""
     scenario = evaluation.plan.scenario
     if evaluation.engine.id in KINDS:
         return [command(scenario, evaluation.engine)]
-    return [command(scenario, presets.engine(each)) for each in SHOWN]
+    memory = evaluation.plan.memory_usable_bytes
+    able = [each for each in SHOWN if not support.refusal(each, scenario.device)]
+    return [command(scenario, scenario.engine_as_is(each, memory)) for each in able[:MOST_SHOWN]]
 
 
 def command(scenario: Scenario, engine: Engine) -> Command:
     """The command of an engine. KeyError where no command of that engine is known here."""
     made = KINDS[engine.id](scenario, engine)
-    notes, most = list(made.notes), scenario.the_model.max_context
+    refused = support.refusal(engine.id, scenario.device)
+    notes, most = [*([refused] if refused else []), *made.notes], scenario.the_model.max_context
     if most and scenario.context > most:
         notes.append(f"The model's own longest context is {most:,} tokens.")
     if not _published(scenario.the_model):
@@ -292,7 +306,7 @@ def _llama(scenario, engine):
 
 
 KINDS = {
-    **dict.fromkeys(("vllm-0.26", "vllm", "vllm-0.20"), _vllm),
+    **dict.fromkeys(("vllm-0.34", "vllm-0.26", "vllm", "vllm-0.20"), _vllm),
     "sglang": _sglang,
     "tensorrt-llm": _tensorrt,
     **dict.fromkeys(

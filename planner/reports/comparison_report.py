@@ -10,7 +10,7 @@ from planner import __version__, answer, figures
 from planner.compare import differences
 from planner.compare.comparison import Comparison, encode
 from planner.compare.differences import Shown
-from planner.reports import plan_report
+from planner.reports import plan_report, writing
 from planner.reports.document import REPORT_VERSION, Document, Section, Table
 
 
@@ -50,13 +50,11 @@ def as_csv(comparison: Comparison) -> str:
     """Every number of every plan, a row each: the plan's letter, name and whether it is right, then
     as `plan_report.as_csv` has it."""
     of_all = {"app_version": __version__, "link": encode(comparison), "say": comparison.say}
-    rows = [
-        ("", "", "", key, "", plan_report.cell(text), *[""] * 5) for key, text in of_all.items()
-    ]
+    rows = [("", "", "", key, "", writing.cell(text), *[""] * 5) for key, text in of_all.items()]
     for each in differences.shown(comparison):
-        first = (each.letter, plan_report.cell(each.variant.title), each.calculation)
+        first = (each.letter, writing.cell(each.variant.title), each.calculation)
         rows += [(*first, *row) for row in plan_report.cells(each.evaluation)]
-    return plan_report.as_table(("plan", "name", "reckoned", *plan_report.COLUMNS), rows)
+    return writing.as_table(("plan", "name", "reckoned", *plan_report.COLUMNS), rows)
 
 
 def numbers(all_: list[Shown]) -> list[tuple[str, ...]]:

@@ -7,8 +7,6 @@ means unbounded, or of a calibrated number that no engine is chosen. A key keeps
 `report_version` grows when one is taken away.
 """
 
-import csv
-import io
 import math
 from collections.abc import Iterable
 from dataclasses import fields
@@ -17,11 +15,11 @@ from planner import __version__, answer, describe, figures
 from planner.inputs.scenario import Scenario, encode
 from planner.reports import arithmetic
 from planner.reports.document import REPORT_VERSION, Document, Section, Table
+from planner.reports.writing import as_table, cell
 from planner.serving import Evaluation
 
 WHOLE = ("bytes", "tokens", "requests", "devices", "FLOP")  # units written without a point
 COLUMNS = ("key", "what", "value", "unit", "kind", "low", "high", "source")
-RUNS = "=+-@\t\r\n|%＝＋－＠"  # first signs of a cell that a spreadsheet may take for a formula
 
 
 # --- JSON -----------------------------------------------------------------------------------------
@@ -33,7 +31,7 @@ def as_dict(evaluation: Evaluation) -> dict:
     `fits` is the answer, with the engine where one is chosen; `fits_ideal` that of counting alone.
     """
     plan, scenario = evaluation.plan, evaluation.plan.scenario
-    verdict, detail = answer.verdict(evaluation)
+    verdict, detail = answer.verdict(evaluation, warned=False)
     found = {
         "report_version": REPORT_VERSION,
         "app_version": __version__,
@@ -51,6 +49,8 @@ def as_dict(evaluation: Evaluation) -> dict:
         "fits": bool(evaluation.fits),
         "fits_ideal": bool(plan.fits),
         "fits_calibrated": None if evaluation.ideal else bool(evaluation.fits),
+        "engine_warning": answer.engine_warning(evaluation),
+        "load_calibrated": None if evaluation.ideal else str(evaluation.load),
         "verdict": verdict,
         "verdict_detail": detail,
     }
@@ -90,13 +90,6 @@ def as_csv(evaluation: Evaluation) -> str:
     return as_table(COLUMNS, cells(evaluation))
 
 
-def as_table(header, rows) -> str:
-    """Rows of cells as CSV under their header."""
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows([header, *rows])
-    return out.getvalue()
-
-
 def cells(evaluation: Evaluation):
     """The rows of the CSV, safe to open in a spreadsheet."""
     for key, value in {
@@ -110,6 +103,7 @@ def cells(evaluation: Evaluation):
             yield (field.name, "input", cell(value), "", "given", "", "", "")
     yield ("model_name", "", cell(evaluation.plan.model.name), "", "", "", "", "")
     yield ("verdict", "", cell(answer.verdict(evaluation)[0]), "", "", "", "", "")
+    yield ("engine_warning", "", cell(answer.engine_warning(evaluation)), "", "", "", "", "")
     for each in figures.entries(evaluation):
         value, low, high = (_number(each, name) for name in ("value", "low", "high"))
         yield (each.key, each.label, value, each.unit, each.kind, low, high, cell(each.source))
@@ -123,11 +117,6 @@ def _number(each, name):
     return "" if plain is None else plain
 
 
-def cell(text: str) -> str:
-    """A text as a cell that no spreadsheet runs: a quote before what would start a formula."""
-    return f"'{text}" if text[:1] and (text[0] in RUNS or not text[0].isprintable()) else text
-
-
 # --- in words -------------------------------------------------------------------------------------
 
 
@@ -136,7 +125,7 @@ def rows(evaluation: Evaluation) -> list[tuple[str, str, str, str]]:
     return [
         (each.label, each.text, ", ".join(filter(None, (each.kind, each.band))), each.source)
         for each in figures.entries(evaluation)
-        if each.value is not None
+        if each.value is not None or each.low is not None
     ]
 
 

@@ -197,7 +197,7 @@ def _report():
     properties = {}
     for key, value in plan_report.as_dict(evaluation).items():
         kind = {bool: "boolean", str: "string"}.get(type(value), "number")
-        nullable = key in described or key == "fits_calibrated"
+        nullable = key in described or key in ("fits_calibrated", "load_calibrated")
         properties[key] = {"type": [kind, "null"] if nullable else kind}
         if key in described:
             properties[key]["description"] = described[key]

@@ -5,9 +5,8 @@ window, recurrent or another word that the family ties to a kind of layer; for t
 part dense, moe or none.
 """
 
-from collections.abc import Mapping
-
-from planner.models.architectures.fields import Refusal
+from planner.models.architectures.fields import Fields, Refusal, each
+from planner.models.notation import shorten
 
 WORDS = {
     "full_attention": "full",
@@ -17,6 +16,11 @@ WORDS = {
     "linear_attention": "recurrent",
     "lightning_attention": "recurrent",
     "mamba": "recurrent",
+    "conv": "conv",
+    "hybrid": "hybrid",
+    "indexed_attention": "indexed",
+    "minimax_m3_sparse": "indexed",
+    "hybrid_sliding": "window",
 }
 
 
@@ -57,11 +61,24 @@ def mpt_kinds(fields, layers):
 
 
 def every_nth_full(word):
-    """All layers of the lesser kind but every nth: a pattern number or an interval in the file."""
+    """All layers of the lesser kind but every nth: a pattern number or an interval in the file.
+
+    EXAONE spells the pattern as a word such as LLLG, and has no window at all where it is null.
+    """
 
     def kinds(fields, layers):
-        step = fields.count(word)
         lesser = "window" if "window" in fields.family.mixers else "recurrent"
+        if lesser == "window" and fields.states_no("window"):
+            return ["full"] * layers
+        pattern = fields.find(word)[1]
+        if isinstance(pattern, str):
+            if not pattern or set(pattern) - {"L", "G"}:
+                raise Refusal(
+                    f"{fields.find(word)[0]} is {shorten(repr(pattern))}, not of L and G."
+                )
+            spelled = {"L": lesser, "G": "full"}
+            return [spelled[pattern[layer % len(pattern)]] for layer in range(layers)]
+        step = fields.count(word)
         return ["full" if (layer + 1) % step == 0 else lesser for layer in range(layers)]
 
     return kinds
@@ -72,7 +89,7 @@ def llama4_kinds(fields, layers):
     rotary = fields.entries("no_rope_layers", int)
     if not rotary:
         return every_nth_full("no_rope_layer_interval")(fields, layers)
-    return _each(fields, "no_rope_layers", int, layers, {1: "window", 0: "full"})
+    return each(fields, "no_rope_layers", int, layers, {1: "window", 0: "full"})
 
 
 def flagged(word, kinds):
@@ -81,7 +98,7 @@ def flagged(word, kinds):
     def rule(fields, layers):
         if fields.find(word)[1] is None:
             raise Refusal(f"{word} is missing: it says which layers are of which kind.")
-        return _each(fields, word, int, layers, kinds)
+        return each(fields, word, int, layers, kinds)
 
     return rule
 
@@ -89,7 +106,7 @@ def flagged(word, kinds):
 def minimax_kinds(fields, layers):
     if fields.find("attn_type_list")[1] is None:
         return ["full"] * layers
-    return _each(fields, "attn_type_list", int, layers, {0: "recurrent", 1: "full"})
+    return each(fields, "attn_type_list", int, layers, {0: "recurrent", 1: "full"})
 
 
 def must_be_listed(fields, layers):
@@ -98,6 +115,8 @@ def must_be_listed(fields, layers):
 
 def one_based_lists(fields, layers):
     """Kimi Linear: the numbers of the layers of each kind, counted from 1."""
+    if fields.find("linear_attn_config")[1] is None and (kinds := listed(fields, layers)):
+        return kinds
     linear = fields.within("linear_attn_config")
     full = linear.entries("full_attn_layers", int) or []
     recurrent = linear.entries("kda_layers", int) or []
@@ -111,9 +130,8 @@ def jamba_kinds(fields, layers):
     return ["full" if layer % step == first else "recurrent" for layer in range(layers)]
 
 
-def gemma4_kinds(fields, layers):
-    if fields.number("hidden_size_per_layer_input", 0):
-        raise Refusal("Per-layer embeddings (hidden_size_per_layer_input) are not counted here.")
+def shared_kinds(fields, layers):
+    """Gemma 3n and 4: the last few layers read the cache of an earlier one."""
     kinds = listed(fields, layers) or every_nth_full("pattern")(fields, layers)
     own = layers - fields.number("num_kv_shared_layers", 0)
     return [kind if i < own else f"shared {kind}" for i, kind in enumerate(kinds)]
@@ -123,79 +141,126 @@ def indexed_kinds(fields, layers):
     """GLM: a layer either has an indexer of its own or uses that of the one before."""
     if fields.entries("indexer_types", str) is None:
         return ["full"] * layers
-    return _each(fields, "indexer_types", str, layers, {"full": "full", "shared": "unindexed"})
+    return each(fields, "indexer_types", str, layers, {"full": "full", "shared": "unindexed"})
 
 
 def compressed_kinds(fields, layers):
+    return [str(ratio) for ratio in _ratios(fields, layers)]
+
+
+def sourced_kinds(fields, layers):
+    """DeepSeek-V4.1: the ratio of each layer, and whether it stores or chooses entries itself."""
+    stores = set(fields.entries("kv_source_layer_ids", int) or ())
+    chooses = set(fields.entries("index_source_layer_ids", int) or ())
+    return [
+        f"{ratio}{'s' if i in stores else ''}{'i' if i in chooses else ''}"
+        for i, ratio in enumerate(_ratios(fields, layers))
+    ]
+
+
+def _ratios(fields, layers):
     ratios = fields.entries("compress_ratios", int, layers)
     if ratios is None:
         raise Refusal("compress_ratios is missing: it says how many tokens become one entry.")
     if any(not 0 <= ratio <= 65_536 for ratio in ratios):
         raise Refusal("compress_ratios has an entry that is no number of tokens.")
-    return [str(ratio) for ratio in ratios[:layers]]
+    return ratios[:layers]
 
 
-def listed(fields, layers):
-    if fields.find("layer_types")[1] is None:
-        return None
-    return _each(fields, "layer_types", str, layers, WORDS)
+def convolved_kinds(fields, layers):
+    """LFM2: the numbers of the layers that attend, counted from 0; the others convolve."""
+    full = fields.entries("full_attn_idxs", int)
+    if full is None:
+        raise Refusal("layer_types is missing: it says which layers attend and which convolve.")
+    return ["full" if layer in set(full) else "conv" for layer in range(layers)]
 
 
-def _each(fields, word, kind, layers, words):
-    entries = fields.entries(word, kind, layers)
-    strange = next((entry for entry in entries[:layers] if entry not in words), None)
-    if strange is not None:
-        raise Refusal(f"{word} has an entry {str(strange)[:40]!r} that is not known here.")
-    return [words[entry] for entry in entries[:layers]]
+def named_attention(fields, layers):
+    """Bamba: the numbers of the layers that attend; the others are recurrent."""
+    full = set(fields.entries("attn_layer_indices", int) or ())
+    return ["full" if layer in full else "recurrent" for layer in range(layers)]
 
 
-# The rules that read a list of their own, so that layer_types is not theirs to be read.
-OWN_LISTS = (gemma4_kinds, compressed_kinds, indexed_kinds, one_based_lists)
+def grouped_kinds(fields, layers):
+    """Ling 2.5 and later: the last layer of each group attends, and all of an unfinished one.
+
+    Ling 3 has short convolutions in the others; before it they are lightning attention.
+    """
+    size = fields.count("layer_group_size")
+    whole = layers // size * size
+    newer = fields.find("kda_taps")[1] is not None
+    attends, other = ("full", "recurrent") if newer else ("plain", "lightning")
+    return [
+        attends if (layer + 1) % size == 0 or layer >= whole else other for layer in range(layers)
+    ]
 
 
-# --- which layer has a mixture of experts -------------------------------------------------------
+def all_recurrent_and_attending(fields, layers):
+    """Falcon-H1: every layer holds attention and a recurrent part."""
+    return ["both"] * layers
 
 
-def everywhere(fields, layers):
-    return ["moe" if fields.number("experts", 0) else "dense"] * layers
+def sparse_kinds(fields, layers):
+    """MiniMax-M3: a list of the layers that choose blocks of the past."""
+    table = fields.table("sparse_attention_config")
+    if not table or table.get("use_sparse_attention") is False:
+        return ["full"] * layers
+    own = fields.within("sparse_attention_config")
+    if own.find("sparse_attention_freq")[1] is None:
+        return ["indexed"] * layers
+    return each(own, "sparse_attention_freq", int, layers, {0: "full", 1: "indexed"})
 
 
-def after_dense(fields, layers):
-    """DeepSeek, GLM, Kimi: the first few layers are dense; some files list them all."""
-    if not fields.number("experts", 0):
-        return ["dense"] * layers
-    if fields.entries("mlp_layer_types", str) is not None:
-        return _each(fields, "mlp_layer_types", str, layers, {"dense": "dense", "sparse": "moe"})
-    if isinstance(fields.find("moe_layer_freq")[1], list):
-        return _each(fields, "moe_layer_freq", int, layers, {0: "dense", 1: "moe"})
-    first, step = fields.number("first_k_dense_replace", 0), fields.count("moe_layer_freq", 1)
-    return ["moe" if i >= first and i % step == 0 else "dense" for i in range(layers)]
+def pooled_kinds(fields, layers):
+    """GLM-5.3-Flash: every fourth layer attends, with an indexer of its own or an earlier one's."""
+    kinds = listed(fields, layers) or every_nth_full("pattern")(fields, layers)
+    owners = indexed_kinds(fields, layers)
+    return [
+        owner if kind in ("full", "indexed") else kind
+        for kind, owner in zip(kinds, owners, strict=True)
+    ]
 
 
-def sparse_step(fields, layers):
-    """Qwen: every nth layer, but for those that mlp_only_layers names."""
-    if not fields.number("experts", 0):
-        return ["dense"] * layers
-    plain = set(fields.entries("mlp_only_layers", int) or ())
-    step = fields.count("decoder_sparse_step", 1)
-    return ["dense" if i in plain or (i + 1) % step else "moe" for i in range(layers)]
+def dots3_kinds(fields, layers):
+    """Dots 3: the first two layers and every fourth after choose among all tokens."""
+    words = {"full_attention": "full", "indexed_attention": "full", "sliding_attention": "window"}
+    if fields.find("layer_types")[1] is not None:
+        return each(fields, "layer_types", str, layers, words)
+    return ["full" if layer < 2 or layer % 4 == 1 else "window" for layer in range(layers)]
 
 
-def llama4_feeds(fields, layers):
-    step = fields.count("interleave_moe_layer_step", 1)
-    listed = fields.entries("moe_layers", int)
-    moe = set(listed or range(step - 1, layers, step))
-    return ["moe" if layer in moe else "dense" for layer in range(layers)]
+def alternating(fields, layers):
+    """GPT-Neo: kinds in words with how often they repeat, a window in the local ones."""
+    words = {"global": "full", "local": "window"}
+    if fields.find("attention_layers")[1] is not None:
+        return each(fields, "attention_layers", str, layers, words)
+    types = fields.find("attention_types")[1] or [[["global", "local"], -(-layers // 2)]]
+    try:
+        kinds = [words[word] for names, times in types for word in names * min(times, layers)]
+    except (KeyError, TypeError, ValueError):
+        raise Refusal(
+            "attention_types is not a list of kinds with how often they repeat."
+        ) from None
+    if len(kinds) < layers:
+        raise Refusal(f"attention_types names {len(kinds)} layers of {layers}.")
+    return kinds[:layers]
 
 
-def jamba_feeds(fields, layers):
-    step, first = fields.count("expert_layer_period"), fields.number("expert_layer_offset")
-    many = fields.number("experts") > 1
-    return ["moe" if many and i % step == first else "dense" for i in range(layers)]
+def headed_kinds(fields, layers):
+    """Laguna: each layer has its own number of query heads."""
+    kinds = listed(fields, layers) or ["full"] * layers
+    heads = fields.entries("num_attention_heads_per_layer", int, layers)
+    if not heads:
+        return kinds
+    return [f"{kind}:{many}" for kind, many in zip(kinds, heads[:layers], strict=True)]
 
 
-def no_feeds(fields, layers):
-    return ["none"] * layers
+def local_kinds(fields, layers):
+    """Inkling: a list of the layers with a window, or every sixth without."""
+    local = fields.entries("local_layer_ids", int)
+    if local is None:
+        return every_nth_full("pattern")(fields, layers)
+    return ["window" if layer in set(local) else "full" for layer in range(layers)]
 
 
 def nemotron_stack(fields):
@@ -212,40 +277,72 @@ def nemotron_stack(fields):
     layers = fields.number("layers", None)
     if layers is not None and layers != len(entries):
         raise Refusal(f"{word} has {len(entries)} blocks, num_hidden_layers says {layers}.")
-    letters = _each(
+    letters = each(
         fields, word, str, len(entries), {**words, **{letter: letter for letter in blocks}}
     )
     return [blocks[letter] for letter in letters]
 
 
-def feed_forward(fields, feeds: Mapping[str, int]):
-    """Parameters outside the experts and in them, number of experts, number that a token uses.
+def doubled_stack(fields):
+    """LongCat: each layer has two attentions, two dense parts, and experts beside them."""
+    return [("full", "dense"), ("full", "dense+moe")] * fields.layers()
 
-    `feeds` counts the layers that are dense and those that are moe.
-    """
-    family, hidden = fields.family, fields.count("hidden")
-    matrices = 3 if family.gated else 2
 
-    def block(width, inner, bias=False):
-        return matrices * width * inner + (width + (matrices - 1) * inner if bias else 0)
+def hybrid_stack(fields):
+    """Zamba2: Mamba layers, and those that a shared block feeds; no feed-forward of their own."""
+    entries = fields.entries("layers_block_type", str)
+    if not entries:
+        raise Refusal("layers_block_type is missing: it says which layers a shared block feeds.")
+    words = {"mamba": "recurrent", "linear_attention": "recurrent", "hybrid": "hybrid"}
+    kinds = each(fields, "layers_block_type", str, fields.layers(), words)
+    return [(kind, "none") for kind in kinds]
 
-    dense = routed = experts = per_token = 0
-    bias = fields.flag("mlp_bias", family.mlp_bias)
-    if feeds.get("dense"):
-        usual = family.mlp_factor * hidden or None
-        inner = fields.number("intermediate", usual) if usual else fields.count("intermediate")
-        dense += feeds["dense"] * block(hidden, inner, bias)
-    if layers := feeds.get("moe"):
-        experts, per_token = fields.count("experts"), fields.count("experts_per_token")
-        inner = fields.count("expert_intermediate")
-        width = fields.number("moe_latent_size", None) or hidden
-        routed = layers * experts * block(width, inner, bias)
-        own = fields.number("shared_intermediate", None)
-        if own is None:
-            own = fields.number("shared_experts", family.shared_experts) * inner
-        dense += layers * (block(hidden, own) + hidden * experts)
-        if own and family.shared_gate:
-            dense += layers * hidden
-        if width != hidden:
-            dense += layers * 2 * hidden * width
-    return dense, routed, experts, per_token
+
+def pruned_stack(fields):
+    """Nemotron-NAS: each block says what is left of its attention and its feed-forward."""
+    name, blocks = fields.find("block_configs")
+    if not isinstance(blocks, list) or len(blocks) != fields.layers():
+        raise Refusal(f"{name} is not a list with an entry for each layer.")
+    return [_pruned(fields, block, i) for i, block in enumerate(blocks)]
+
+
+def _pruned(fields, block, i):
+    name = f"block_configs[{i}]"
+    parts = [block.get(part) for part in ("attention", "ffn")] if isinstance(block, dict) else []
+    if len(parts) != 2 or not all(isinstance(part, dict) for part in parts):
+        raise Refusal(f"{name} does not say what its attention and its ffn are.")
+    if parts[0].get("sparsify") or parts[1].get("sparsify"):
+        raise Refusal(f"{name} is sparsified, which is not counted here.")
+    attention, ffn = (Fields(part, fields.family, f"{name}.") for part in parts)
+    if attention.flag("no_op"):
+        kind = "none"
+    elif attention.flag("replace_with_linear"):
+        kind = "linear"
+    else:
+        kind = f"full:{attention.count('n_heads_in_group')}"
+    if ffn.flag("no_op"):
+        return kind, "none"
+    if ffn.flag("replace_with_linear"):
+        return kind, "linear"
+    hidden = fields.count("hidden")
+    inner = int(2 * ffn.share("ffn_mult", None) * hidden / 3)
+    return kind, f"dense:{-(-inner // 256) * 256}"
+
+
+def listed(fields, layers):
+    if fields.find("layer_types")[1] is None:
+        return None
+    return each(fields, "layer_types", str, layers, WORDS)
+
+
+# The rules that read a list of their own; what layer_types says beside it is no more than that.
+OWN_LISTS = (
+    shared_kinds,
+    compressed_kinds,
+    sourced_kinds,
+    indexed_kinds,
+    one_based_lists,
+    headed_kinds,
+    dots3_kinds,
+    pooled_kinds,
+)

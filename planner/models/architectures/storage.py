@@ -1,74 +1,185 @@
-"""How published weights are stored: quantization_config -> the id of a weight format.
+"""How published weights are stored: what a quantization_config says of each part, and their bytes.
 
-The ids are those of presets/precisions.csv. What is not recognised is noted and taken at 16 bits.
+Parts are what producers tell apart. Their lists name modules, globs or regular expressions; none
+is run as one, since a file from outside may hold any: what a pattern speaks of is read from the
+words and numbers in it.
 """
 
+import re
+from collections import Counter
+from typing import NamedTuple
+
+from planner.files import rows
+from planner.models.architectures.quantization import PLAIN, scheme_of
 from planner.models.notation import shorten
 
 SIXTEEN = "fp16"
-PLAIN = {"float32": "fp32", "bfloat16": SIXTEEN, "float16": SIXTEEN}
-GROUPS = (128, 64, 32)  # weights that share a scale in the 4-bit formats known here
+WIDE = {"float32": "fp32", "bfloat16": SIXTEEN, "float16": SIXTEEN}
+CLOSE = 0.01  # a format whose bytes are off by less stands for the file without a word
+WIDTHS = {"experts": "expert_bits", "embedding": "embedding_bits", "head": "head_bits"}
+MAIN = 10  # how much more the bits of the largest part count than all bytes, in choosing a format
+
+# The matrices of a part that producers name one by one, and what the rest of a name says.
+SLOTS = {
+    "mixer": {"in": r"q_proj|qkv|in_proj|q_a|q_b|kv_|k_proj|v_proj|wq|wk", "out": r"o_proj|out|wo"},
+    "dense": {"gate": r"gate|w1", "up": r"up|w3|fc1", "down": r"down|w2|fc2"},
+    "shared": {"gate": r"gate|w1", "up": r"up|w3", "down": r"down|w2"},
+    "experts": {"all": r"."},
+}
+SMALL = re.compile(
+    r"norm|bias|conv1d|indexer|in_proj_(a|b|ba)$|a_log|dt_|router|gate$|e_score|rotary|sinks|_scale"
+    r"|altup|laurel|per_layer|hyper|mtp|^model\.layers$"
+)
+KINDS = (
+    ("towers", r"vis|audio|mm_|multi_modal|patch_merge|image|projector"),
+    ("head", r"lm_head|^head$|output_layer|embed_out"),
+    ("embedding", r"embed|wte"),
+    ("shared", r"shared|share_expert"),
+    ("experts", r"expert|switch_mlp"),
+    ("mixer", r"attn|attention|mamba|mixer|ssm"),
+    ("dense", r"mlp|feed_forward|ffn|_proj|moe|dense|fc|w[123]"),
+)
 
 
-def weight_format(fields, around, has_experts):
-    """The format's id. fields, around: of the text model and of the whole file."""
-    quantised = around.table("quantization") or fields.table("quantization")
-    if not quantised:
-        stored = fields.text("dtype") or around.text("dtype")
-        if stored not in PLAIN:
-            fields.notes.append("The file does not say how weights are stored; 16 bits are taken.")
-        return PLAIN.get(stored, SIXTEEN)
-    words = [quantised.get(key) for key in ("quant_algo", "format", "quant_method")]
-    words = [word.lower() for word in words if isinstance(word, str)]
-    found = next(filter(None, (_known(word, quantised, has_experts) for word in words)), None)
-    if found is None:
-        named = shorten(words[0]) if words else "without a name"
-        fields.notes.append(f"The quantisation ({named}) is not known; 16 bits are taken.")
-        return SIXTEEN
-    if fields.text("expert_dtype") or "mixed_precision" in words:
-        fields.notes.append(f"The weights mix several formats; all are taken as {found}.")
-    elif found == "nvfp4" and _spares_attention(quantised):
-        fields.notes.append("Parts of the layers stay at 16 bits, which nvfp4 does not count.")
-    return found
+class Part(NamedTuple):
+    """Parameters of one kind, in one layer or, where layer is None, outside the layers."""
+
+    kind: str
+    layer: int | None
+    parameters: int
 
 
-def _known(word, quantised, has_experts):
-    if word in ("fp8", "float-quantized"):
-        return "fp8-block" if quantised.get("weight_block_size") else "fp8"
-    if word in ("int8", "int-quantized"):
-        return "int8"
-    if word in ("awq", "gptq"):
-        return _integers(quantised.get("bits"), quantised.get("group_size"))
-    if word == "pack-quantized":
-        weights = _inside(_inside(quantised, "config_groups"), "group_0")
-        weights = _inside(weights, "weights")
-        return _integers(weights.get("num_bits"), weights.get("group_size"))
-    if word == "bitsandbytes":
-        if quantised.get("load_in_8bit") is True:
-            return "int8"
-        return "nf4-double" if quantised.get("bnb_4bit_use_double_quant") is True else "nf4"
-    if word in ("nvfp4", "nvfp4-pack-quantized", "mixed_precision"):
-        spared = word == "mixed_precision" or _spares_attention(quantised)
-        return "nvfp4-experts" if has_experts and spared else "nvfp4"
-    if word == "mxfp4":
-        return "mxfp4-experts" if has_experts else "mxfp4"
-    return None
+def weight_format(fields, around, parts):
+    """(id of a format, bytes): how the file stores its parts; bytes None where the id says all.
 
-
-def _integers(bits, group):
-    if bits == 8:
-        return "int8"
-    return f"int4-g{int(group)}" if bits == 4 and group in GROUPS else None
-
-
-def _inside(table, key):
-    found = table.get(key)
-    return found if isinstance(found, dict) else {}
-
-
-def _spares_attention(quantised):
-    """Whether the list of what stays unquantised names attention."""
-    spared = quantised.get("ignore")
-    return isinstance(spared, list) and any(
-        isinstance(name, str) and "attn" in name for name in spared
+    fields, around: of the text model and of the whole file.
+    """
+    table = around.table("quantization") or fields.table("quantization")
+    stored = fields.text("dtype") or around.text("dtype")
+    plain = WIDE.get(stored, SIXTEEN)
+    if not table:
+        bits = "32 bits are taken, as" if plain == "fp32" else "16 bits are assumed"
+        said = f"{stored} says" if plain == "fp32" else "unless the files are smaller"
+        fields.notes.append(
+            f"The file has no quantization_config: {bits} {said}; give the files' size to be sure."
+        )
+        return plain, None
+    scheme = scheme_of(table, fields.text("expert_dtype") or around.text("expert_dtype"))
+    if scheme is None:
+        words = (table.get(key) for key in ("quant_algo", "format", "quant_method"))
+        named = next((word for word in words if isinstance(word, str)), "without a name")
+        fields.notes.append(
+            f"The quantisation ({shorten(named)}) is not known; 16 bits are taken. Choose its "
+            "format under Weights, or give the files' size."
+        )
+        return SIXTEEN, None
+    bits, strange = _bits(scheme, parts)
+    if strange:
+        fields.notes.append(f"Not understood of what stays unquantised: {', '.join(strange)}.")
+    exact = sum(part.parameters * bits[part.kind, part.layer] for part in parts) / 8
+    found, estimate = _nearest(scheme, parts, bits, exact)
+    if abs(estimate / exact - 1) <= CLOSE:
+        return found, None
+    fields.notes.append(
+        f"The weights mix formats: {exact / 1e9:,.1f} GB as the file says of each part, where "
+        f"{found} alone would make {estimate / 1e9:,.1f} GB."
     )
+    return found, round(exact)
+
+
+def _bits(scheme, parts):
+    """Bits of a weight by (kind, layer), and a few of the patterns that nothing is known of."""
+    routed = any(part.kind == "experts" for part in parts)
+    usual = PLAIN if scheme.only else scheme.usual
+    if usual is PLAIN and not routed and scheme.experts:
+        usual = scheme.experts
+    slots = {}
+    for part in parts:
+        first = scheme.experts if part.kind == "experts" and scheme.experts else usual
+        elsewhere = {
+            "small": False,
+            "embedding": scheme.outside,
+            "head": scheme.outside,
+            "towers": scheme.linear,
+        }
+        if not elsewhere.get(part.kind, True):
+            first = PLAIN
+        slots[part.kind, part.layer] = dict.fromkeys(SLOTS.get(part.kind, {"all": ""}), first.bits)
+    strange = []
+    rules = [(pattern, PLAIN) for pattern in scheme.spared] + list(scheme.single.items())
+    for pattern, stored in rules:
+        layers, kinds = _meant(pattern)
+        if kinds is None:
+            strange.append(shorten(pattern))
+            continue
+        for (kind, layer), own in slots.items():
+            if (layers is None or layer in layers) and kind in kinds:
+                own.update(dict.fromkeys(kinds[kind] or own, stored.bits))
+    averages = {key: sum(own.values()) / len(own) for key, own in slots.items()}
+    return averages, strange[:3]
+
+
+def _meant(pattern):
+    """(layers, kind -> slots): what a name or a pattern speaks of.
+
+    layers is None for all; no slots means the whole part; the second is None where nothing is
+    known.
+    """
+    plain = pattern.removeprefix("re:").replace("\\d+", "*").replace("[0-9]+", "*")
+    text = plain.replace("\\", "").lower().strip("^$ ")
+    if "mtp" in text or "nextn" in text:
+        return None, {}  # draft layers, which are not counted
+    if re.search(KINDS[0][1], text):
+        return None, {"towers": ()}
+    layers = None
+    numbered = re.search(r"(?:layers|blocks|\bh)\.\(?(\d+(?:\|\d+)*)\)?(.*)", text)
+    if numbered:
+        layers, text = {int(one) for one in numbered[1].split("|")}, numbered[2]
+    rest = re.sub(r"^.*layers", "", text).strip(".*+$()?[]")
+    if numbered and not rest:
+        return layers, dict.fromkeys(SLOTS, ())
+    if SMALL.search(rest):
+        return layers, {}
+    for kind, words in KINDS:
+        if re.search(words, rest):
+            return layers, {each: _slots(each, rest) for each in _covered(kind, rest)}
+    return layers, None
+
+
+def _covered(kind, rest):
+    """A word for the whole feed-forward speaks of its shared part too, unless it names one."""
+    return ("dense", "shared") if kind == "dense" else (kind,)
+
+
+def _slots(kind, rest):
+    tail = rest.rpartition(".")[2]
+    found = [slot for slot, words in SLOTS.get(kind, {}).items() if re.search(words, tail)]
+    return () if tail in ("mlp", "ffn", "self_attn", "attn") else found
+
+
+def _nearest(scheme, parts, bits, exact):
+    """The id of the format that says most of it, and what its bytes would be."""
+    sizes, stored = Counter(), Counter()
+    for part in parts:
+        sizes[part.kind] += part.parameters
+        stored[part.kind] += part.parameters * bits[part.kind, part.layer]
+    main = "experts" if sizes["experts"] else max(("mixer", "dense"), key=sizes.get)
+    largest = stored[main] / max(sizes[main], 1) or exact
+    kinds = (scheme.usual, scheme.experts, *scheme.single.values())
+    stems = {each.stem for each in kinds if each} | {SIXTEEN}
+    best = None
+    for row in rows("precisions.csv"):
+        if row["use"] != "weights" or not _is_one_of(row["id"], stems):
+            continue
+        wide = {kind: float(row[WIDTHS.get(kind, "body_bits")]) for kind in sizes}
+        estimate = sum(many * wide[kind] for kind, many in sizes.items()) / 8
+        score = MAIN * abs(wide[main] / largest - 1) + abs(estimate / exact - 1)
+        if best is None or score < best[0]:
+            best = score, row["id"], estimate
+    return best[1:]
+
+
+def _is_one_of(id, stems):
+    if id.endswith("-gguf"):
+        return False
+    return any(id == stem or id.startswith(f"{stem}-") or id.endswith(f"-{stem}") for stem in stems)

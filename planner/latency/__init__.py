@@ -1,0 +1,1 @@
+"""What a plan asks of its devices, and how well published measurements know its times."""
