@@ -87,6 +87,7 @@ def work(model: Model, formats: Formats, layout: Layout, rates: Rates, load: Loa
         - model.embedding_parameters
         - model.head_parameters
         - model.vision_parameters
+        - model.host_parameters
         - model.expert_parameters
     )
     mixing = [group for group in model.groups if group.kind != "none"]
