@@ -18,7 +18,7 @@ def significant(value: float, digits: int = 3) -> str:
     if value == 0:
         return "0"
     decimals = digits - 1 - math.floor(math.log10(abs(value)))
-    rounded = round(value, decimals)
+    rounded = round(float(value), decimals)  # NumPy rounds its own numbers in another way
     # 99.96 rounds up to 100: one digit more before the point, one fewer behind it.
     decimals = digits - 1 - math.floor(math.log10(abs(rounded)))
     return f"{rounded:,.{max(decimals, 0)}f}"

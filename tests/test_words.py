@@ -4,6 +4,7 @@ import math
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +21,11 @@ from tests.test_plan import scenarios
 )  # fmt: skip
 def test_three_significant_digits(value, text):
     assert describe.significant(value) == text
+
+
+def test_a_number_is_written_alike_whoever_made_it():
+    # NumPy multiplies, rounds and divides: 1.58; the nearest of 1.575 is 1.57.
+    assert describe.significant(np.float64(1.575)) == describe.significant(1.575) == "1.57"
 
 
 @pytest.mark.parametrize(
