@@ -1,6 +1,6 @@
 """python -m planner: a plan or a comparison in the terminal, for people and for pipelines.
 
-Exit status: 0 it fits (of a comparison: all do that are reckoned rightly), 1 it does not, 2 bad
+Exit status: 0 it fits (a comparison: every plan without a deliberate error), 1 it does not, 2 bad
 input, with every problem on standard error.
 """
 
@@ -11,9 +11,8 @@ import sys
 from pathlib import Path
 from urllib.parse import parse_qsl
 
-from planner import __version__, answer, describe
+from planner import __version__
 from planner.compare import comparison
-from planner.inputs.scenario import encode
 from planner.inputs.strict import page_of, query_of, read_link
 from planner.lesson import words as lesson
 from planner.logs.clean import decode as decode_log
@@ -21,9 +20,8 @@ from planner.logs.from_log import FromLog, plan_of_reading
 from planner.logs.parse import read_log
 from planner.logs.told import counted, said, table, understood
 from planner.models.config import read_config
-from planner.plan import plan
-from planner.reports import commands, plan_report
-from planner.serving import Served, serve
+from planner.reports import commands, document, plan_report
+from planner.serving import evaluate
 from planner.units import GIGA
 
 FITS, DOES_NOT_FIT, BAD_INPUT = 0, 1, 2
@@ -81,19 +79,19 @@ def _compare(asked):
     if asked.json:
         _print_json(comparison_report.as_dict(found))
     elif asked.markdown:
-        print(comparison_report.as_markdown(found), end="")
+        print(document.markdown(comparison_report.document(found)), end="")
     elif asked.csv:
         print(comparison_report.as_csv(found), end="")
     elif asked.command:
         right = [each for each in all_ if not each.mistake]
-        print("\n\n".join(f"# {each.label}\n{_commands(each.served)}" for each in right))
+        print("\n\n".join(f"# {each.label}\n{_commands(each.evaluation)}" for each in right))
     else:
-        print("\n".join(comparison_report.lines(found)))
+        print(document.text(comparison_report.document(found), sections=3))
     return FITS if comparison_report.fits(all_) else DOES_NOT_FIT
 
 
-def _commands(served):
-    return "\n\n".join(each.script() for each in commands.of(served))
+def _commands(evaluation):
+    return "\n\n".join(each.script() for each in commands.of(evaluation))
 
 
 def _log(asked, text, instead):
@@ -139,22 +137,23 @@ def _print(asked, scenario, log: FromLog | None = None, reading=None, notes=()):
 
     notes: what was assumed where a config.json is silent.
     """
-    served = serve(plan(scenario))
+    evaluation = evaluate(scenario)
     if asked.json:
         added = _log_keys(log, reading) if log else {}
         added |= {"config_notes": list(notes)} if asked.config else {}
-        _print_json(plan_report.as_dict(served) | added)
+        _print_json(plan_report.as_dict(evaluation) | added)
     elif asked.markdown:
-        print(plan_report.as_markdown(served), end="")
+        print(document.markdown(plan_report.document(evaluation)), end="")
     elif asked.csv:
-        print(plan_report.as_csv(served), end="")
+        print(plan_report.as_csv(evaluation), end="")
     elif asked.command:
-        print(_commands(served))
+        print(_commands(evaluation))
     else:
         assumed = [f"assumed: {note}" for note in notes]
         logged = _log_lines(log, reading) if log else ()
-        print("\n".join([*_lines(served), *assumed, *logged]))
-    return FITS if answer.fits(served) else DOES_NOT_FIT
+        report = document.text(plan_report.document(evaluation), sections=2)
+        print("\n".join([report, *assumed, *logged]))
+    return FITS if evaluation.fits else DOES_NOT_FIT
 
 
 def _arguments(arguments):
@@ -207,13 +206,6 @@ def _bytes(name):
 def _refuse(problems):
     print("\n".join(problems), file=sys.stderr)
     return BAD_INPUT
-
-
-def _lines(served: Served):
-    """The verdict, the inputs and the numbers, in columns."""
-    yield from (*answer.served_verdict(served), "", describe.inputs(served.plan))
-    yield from (f"engine: {served.engine.name}", f"?{encode(served.plan.scenario)}", "")
-    yield from describe.columns([row[:3] for row in plan_report.rows(served)], right=(1,))
 
 
 def _log_lines(found: FromLog, reading):

@@ -6,7 +6,7 @@ import re
 from planner.hardware import parallel
 from planner.inputs.scenario import device_numbers
 from planner.plan import Plan
-from planner.units import GIB, GIGA
+from planner.units import GIB, GIGA, TERA
 
 MORE = "∞"
 
@@ -18,7 +18,7 @@ def significant(value: float, digits: int = 3) -> str:
     if value == 0:
         return "0"
     decimals = digits - 1 - math.floor(math.log10(abs(value)))
-    rounded = round(value, decimals)
+    rounded = round(float(value), decimals)  # NumPy rounds its own numbers in another way
     # 99.96 rounds up to 100: one digit more before the point, one fewer behind it.
     decimals = digits - 1 - math.floor(math.log10(abs(rounded)))
     return f"{rounded:,.{max(decimals, 0)}f}"
@@ -49,7 +49,9 @@ def gib(count: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time: 31.2 ms, 150 s, 20.0 min."""
+    """A time: 31.2 ms, 150 s, 20.0 min; one that grows for ever is without end."""
+    if math.isinf(seconds):
+        return "without end"
     if seconds >= 1000:
         return _scaled(seconds, ((3600, "h"), (60, "min")))
     return _scaled(seconds, ((1, "s"), (1e-3, "ms"), (1e-6, "µs")))
@@ -58,6 +60,27 @@ def duration(seconds: float) -> str:
 def rate(per_second: float) -> str:
     """Tokens per second."""
     return f"{significant(per_second)} tokens/s"
+
+
+def amount(value: float, unit: str) -> str:
+    """A number in an SI unit; one whose unit is not written says it in its label."""
+    if unit == "bytes" and math.isfinite(value):
+        return data(value) if value >= 0 else f"−{data(-value)}"
+    if unit == "s":
+        return duration(value)
+    if unit in ("tokens", "requests", "devices"):
+        return whole(value)
+    if unit in ("bytes/s", "FLOP/s", "FLOP"):
+        size, name = (GIGA, "GB/s") if unit == "bytes/s" else (TERA, f"T{unit}")
+        return f"{significant(value / size)} {name}"
+    return significant(value)
+
+
+def between(low: float, high: float, unit: str) -> str:
+    """The ends of a band, from a number to a greater; “” where they are one."""
+    if math.isinf(high) and low < high:
+        return f"at least {amount(low, unit)}"
+    return f"{amount(low, unit)} – {amount(high, unit)}" if low < high else ""
 
 
 def whole(count: float) -> str:
@@ -160,5 +183,6 @@ def as_text(words: str) -> str:
     """A text from outside as Markdown that shows it as it stands: no links, pictures or HTML."""
     # Bare addresses become links even with every sign escaped; a joiner of no width prevents it.
     apart = re.sub(r"(https?:|ftp:|www|@)", "\\1\u2060", words, flags=re.IGNORECASE)
-    escaped = re.sub(r"([!#$&(-+\-:<-@\[-`{-~])", r"\\\1", apart)
-    return re.sub(r"^(\s*\d+)\.", r"\1\\.", escaped)  # no list begins here
+    escaped = re.sub(r"([!#$&*<>@\[-`{-~]|:(?=\S))", r"\\\1", apart)
+    escaped = re.sub(r"^(\s*)([-+=])", r"\1\\\2", escaped)  # no list and no line begins here
+    return re.sub(r"^(\s*\d+)([.)])(?=\s|$)", r"\1\\\2", escaped)

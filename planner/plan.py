@@ -118,6 +118,10 @@ def plan(
     scenario (concurrency, context, prompt, output, bandwidth, memory, peak; its units) may be
     replaced by another or by an array; arrays broadcast. Varied numbers are taken as given,
     unchecked.
+
+    >>> from planner import Scenario, plan
+    >>> print(plan(Scenario(context=8192)).cache_bytes)
+    17179869184.0
     """
     own = model or scenario.the_model, device or scenario.the_device
     inputs = _inputs(scenario, *own, varied)

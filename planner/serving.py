@@ -1,9 +1,10 @@
-"""A plan as an engine serves it: what it reserves, what then runs, and how long that really takes.
+"""Scenario -> Evaluation: what its engine reserves, what then runs, and how long that really takes.
 
 The ideal engine is one more row of data: through the same lines it gives the plan's own numbers.
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from planner.engines.timing import (
     serving_engines,
 )
 from planner.hardware import parallel
+from planner.hardware.accelerator import Accelerator
 from planner.inputs import overrides, presets
 from planner.inputs.scenario import NUMBERS, Scenario
 from planner.latency import measured
@@ -31,23 +33,32 @@ from planner.latency.estimate import (
 )
 from planner.latency.measured import Neighbour, Setup
 from planner.latency.work import Formats, Load, Rates, kernels, work
+from planner.models.model import Model
 from planner.plan import Plan
 from planner.plan import plan as plan_of
-from planner.pools import most_requests, reserve
+from planner.pools import longest_context, most_requests, reserve
 from planner.units import GB
 
 
 @dataclass(frozen=True)
-class Served:
-    """One plan with one engine; arrays where the plan has arrays.
+class Evaluation:
+    """A scenario worked out: its plan, and what its engine makes of it; arrays where that has some.
 
-    running: requests that run at once, the others wait; times and rates are those of the running.
-    fullness: requests asked for in those that the engine admits. step: a decode step by its parts.
-    mixed: the mean one while new prompts arrive, None where the scenario has no output length.
-    first: one prompt alone, by its parts. ttft_loaded_s: in a closed loop; None where there is no
-    output length, or no such measurement of the engine. prefill_bound_s, ttft_bound_s: the least
-    that one prompt can take, every product at its format's own peak. reserve: of a device of the
-    pipeline stage whose pool holds the fewest requests.
+    plan: by counting alone, in SI units. running: requests that run at once, the others wait; times
+    and rates are those of the running. fullness: requests asked for in those that the engine
+    admits. step: a decode step by its parts. mixed: the mean one while new prompts arrive, None
+    where the scenario has no output length. first: one prompt alone, by its parts. ttft_loaded_s:
+    in a closed loop; None where there is no output length, or no such measurement of the engine.
+    prefill_bound_s, ttft_bound_s: the least that one prompt can take, every product at its format's
+    own peak. reserve: of a device of the pipeline stage whose pool holds the fewest requests. Where
+    counting is all (`ideal`) capacity and times per token are the plan's own.
+
+    >>> from planner import Scenario, evaluate
+    >>> found = evaluate(Scenario("llama-3.1-8b", device="h100-sxm", engine="vllm-0.26"))
+    >>> print(found.fits, found.max_concurrency < found.plan.max_concurrency)
+    True True
+    >>> print(found.tpot_s.low < found.tpot_s.value < found.tpot_s.high)
+    True
     """
 
     plan: Plan
@@ -65,7 +76,6 @@ class Served:
     prefill_bound_s: float
     ttft_bound_s: float
     reserve: Reserve
-    max_concurrency: float
 
     @property
     def timing(self) -> Timing | KernelTiming:
@@ -93,19 +103,19 @@ class Served:
         return self.plan.concurrency - self.running
 
     @property
-    def token_s(self) -> Band:
+    def tpot_s(self) -> Band:
         """The time per token: while new prompts arrive, where the scenario says how often."""
         return self.mixed_s or self.step_s
 
     @property
-    def each_per_s(self) -> Band:
+    def tokens_per_s_per_request(self) -> Band:
         """Tokens per second of one request; the slow end of the step is the low end."""
-        return _rate(self.token_s, 1)
+        return _rate(self.tpot_s, 1)
 
     @property
-    def all_per_s(self) -> Band:
+    def tokens_per_s_total(self) -> Band:
         """Tokens per second of all running requests together."""
-        return _rate(self.token_s, self.running)
+        return _rate(self.tpot_s, self.running)
 
     @property
     def first_token_s(self) -> Band:
@@ -119,8 +129,24 @@ class Served:
         return np.where(np.isfinite(first.value), first.value, first.low)[()]
 
     @property
+    def max_concurrency(self):
+        """The most requests of this context: those that the engine's own pool holds."""
+        if self.ideal:
+            return self.plan.max_concurrency
+        return most_requests(self.reserve, self.plan.scenario)
+
+    @cached_property
+    def max_context_tokens(self):
+        """The longest context at this concurrency, as the engine's own pool holds it."""
+        if self.ideal:
+            return self.plan.max_context_tokens
+        return longest_context(self.plan, self.engine)
+
+    @property
     def fits(self):
-        """Whether the engine's own pool holds the load."""
+        """Whether the load fits: the engine's own pool holds it."""
+        if self.ideal:
+            return self.plan.fits
         return self.max_concurrency >= self.plan.concurrency
 
 
@@ -133,20 +159,32 @@ def parts(step: PassTime | StepTime | LoadedStep) -> list[tuple[str, float]]:
     return [(name, found.get(name, 0.0)) for name in PARTS]
 
 
-def serve(plan: Plan, *, engine: Engine | None = None, timed_as: str = "") -> Served:
-    """Apply the scenario's engine, with the figures that the scenario changes, to a plan.
+def evaluate(
+    scenario: Scenario,
+    *,
+    model: Model | None = None,
+    device: Accelerator | None = None,
+    engine: Engine | None = None,
+    timed_as: str = "",
+    **varied,
+) -> Evaluation:
+    """Work out a scenario with its engine: what fits, how long it takes, and how sure that is.
 
-    To hold one against another, `engine` replaces the scenario's own for what is reserved, and the
-    id `timed_as` for its times.
+    To hold one against another, `model` and `device` replace the scenario's own, `engine` its own
+    for what is reserved, and the id `timed_as` for its times. Any number of the scenario
+    (concurrency, context, prompt, output, bandwidth, memory, peak; its units) may be replaced by
+    another or by an array, as `plan` takes them.
+
+    >>> import numpy as np
+    >>> from planner import Scenario, evaluate
+    >>> evaluate(Scenario(), context=np.array([8192, 65_536])).fits
+    array([ True, False])
     """
-    scenario, engine = plan.scenario, engine or plan.scenario.engine_with(plan.memory_usable_bytes)
-    timing, held = timing_of(plan, timed_as or scenario.engine), reserve(plan, engine)
-    running, fullness = plan.concurrency, 0.0
-    if engine.id != "ideal" or scenario.set:
-        admitted = _admitted(plan, engine, timing, held)
-        running = formulas.running_requests(plan.concurrency, most_requests(admitted, scenario))
-        with np.errstate(divide="ignore"):
-            fullness = plan.concurrency / np.asarray(scenario.dp * admitted.concurrency, float)
+    plan = plan_of(scenario, model=model, device=device, **varied)
+    engine = engine or scenario.engine_with(plan.memory_usable_bytes)
+    timing = timing_of(plan, timed_as or scenario.engine)
+    held = reserve(plan, engine)
+    running, fullness = _running(plan, engine, timing, held)
     # Where not even one fits, the times are those of one if it did.
     together = np.maximum(running, 1)
     each = parallel.requests_per_group(together, scenario.dp)
@@ -164,7 +202,7 @@ def serve(plan: Plan, *, engine: Engine | None = None, timed_as: str = "") -> Se
     first = timing.prompt(asked, pass_tokens)
     bound = first_token_bound_s(timing, asked)
     least = plan.ttft_s if timing.group == "ideal" else bound
-    return Served(
+    return Evaluation(
         plan=plan,
         engine=engine,
         estimate=estimate,
@@ -180,7 +218,6 @@ def serve(plan: Plan, *, engine: Engine | None = None, timed_as: str = "") -> Se
         prefill_bound_s=prompt_bound_s(timing, asked),
         ttft_bound_s=bound,
         reserve=held,
-        max_concurrency=most_requests(held, scenario),
     )
 
 
@@ -197,11 +234,11 @@ class Capacities:
     engine: float
 
 
-def capacities(served: Served) -> Capacities:
+def capacities(evaluation: Evaluation) -> Capacities:
     """The three capacities of a plan's device."""
-    scenario, held = served.plan.scenario, served.reserve
+    scenario, held = evaluation.plan.scenario, evaluation.reserve
     device = scenario.the_device
-    before = held.total_bytes - held.budget_bytes / served.engine.fraction
+    before = held.total_bytes - held.budget_bytes / evaluation.engine.fraction
     own = scenario.memory == device.memory_gb
     return Capacities(
         label=device.label_gb * GB if own else None,
@@ -251,16 +288,16 @@ def setup_of(plan: Plan, timing: Timing | KernelTiming) -> Setup:
     return Setup(shape, plan.device.id, family, scenario.weights, scenario.tp)
 
 
-def time_figure(served: Served, name: str) -> float:
+def time_figure(evaluation: Evaluation, name: str) -> float:
     """An engine's figure of time as it stands in a plan, by its name in a link.
 
     Set to what it stands at, it changes nothing.
     """
-    timing, work = served.timing, served.estimate.work
+    timing, work = evaluation.timing, evaluation.estimate.work
     if isinstance(timing, Timing):
         return getattr(timing, name)
     host = replace(timing.host, device_layer_us=0.0)
-    own = replace(timing, host=host).decode(work, served.estimate.requests)
+    own = replace(timing, host=host).decode(work, evaluation.estimate.requests)
     layer_s = work.layers * (host.vendor_factor if work.other_vendor else 1.0)
     routed_us = host.expert_layer_us if work.experts else 0.0
     matrix = timing.kernels.matrix
@@ -280,12 +317,30 @@ def time_figure(served: Served, name: str) -> float:
     return float(found[name])
 
 
-def neighbours(served: Served) -> list[Neighbour]:
+def neighbours(evaluation: Evaluation) -> list[Neighbour]:
     """Measurements of the plan's own model, the one that says most of it first. One scenario."""
-    plan, estimate = served.plan, served.estimate
+    plan, estimate = evaluation.plan, evaluation.estimate
     return measured.neighbours(
         estimate.setup, estimate.requests, plan.new_prompt_tokens, plan.output_tokens
     )
+
+
+def running_requests(plan: Plan, engine: Engine) -> float:
+    """Requests of a plan that run at once with what an engine reserves, timed as the plan's own."""
+    timing = timing_of(plan, plan.scenario.engine)
+    return _running(plan, engine, timing, reserve(plan, engine))[0]
+
+
+def _running(plan, engine, timing, held):
+    """Requests that run at once, and those asked for in those that the engine admits."""
+    scenario = plan.scenario
+    if engine.id == "ideal" and not scenario.set:
+        return plan.concurrency, 0.0
+    admitted = _admitted(plan, engine, timing, held)
+    running = formulas.running_requests(plan.concurrency, most_requests(admitted, scenario))
+    with np.errstate(divide="ignore"):
+        fullness = plan.concurrency / np.asarray(scenario.dp * admitted.concurrency, float)
+    return running, fullness
 
 
 def _admitted(plan, engine, timing, held) -> Reserve:
@@ -296,13 +351,16 @@ def _admitted(plan, engine, timing, held) -> Reserve:
     return reserve(replace(plan, context_tokens=whole), engine)
 
 
-def enough_memory(scenario: Scenario) -> float:
-    """GB of a device with which the engine holds the load, to a part in 5,000; 0 for none."""
+def enough_memory(evaluation: Evaluation) -> float:
+    """Bytes of a device with which it fits, with an engine to a part in 5,000; 0 for none."""
+    scenario = evaluation.plan.scenario
+    if evaluation.ideal:
+        return evaluation.plan.memory_needed_bytes
     low, high = scenario.memory, float(NUMBERS["memory"].maximum)
     for tries in (400, 100):
         tried = np.geomspace(low, high, tries)
-        holds = np.flatnonzero(serve(plan_of(scenario, memory=tried)).fits)
+        holds = np.flatnonzero(evaluate(scenario, memory=tried).fits)
         if not len(holds):
             return 0.0
         low, high = tried[max(holds[0] - 1, 0)], tried[holds[0]]
-    return high
+    return high * GB

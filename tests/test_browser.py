@@ -6,9 +6,9 @@ import urllib.parse
 import pytest
 from playwright.sync_api import expect
 
-from planner import Scenario, answer, decode, encode, plan
+from planner import Scenario, answer, decode, encode, evaluate
 from planner.charts.style import INK
-from planner.serving import serve
+from planner.figures import headlines
 from tests import browser
 from tests.browser import idle, metrics
 from tests.test_page import LLAMA
@@ -56,10 +56,10 @@ def drawn(page):
 
 def shown(scenario):
     """The figures that a page must show for a scenario."""
-    served = serve(plan(scenario))
+    served = evaluate(scenario)
     return {
-        "answer": answer.served_verdict(served)[0],
-        **{each.name: each.value for each in answer.figures(served)},
+        "answer": answer.verdict(served)[0],
+        **{each.label: each.text for each in headlines(served)},
     }
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import Scenario, formulas, plan
+from planner import Scenario, evaluate, formulas
 from planner.engines.calibration import PEAKS, Timing, timings
 from planner.engines.passes import Work
 from planner.engines.timing import loaded_step
@@ -17,7 +17,6 @@ from planner.files import rows as shipped_rows
 from planner.inputs.presets import accelerators
 from planner.maintain import fit, local
 from planner.maintain.rows import gather
-from planner.serving import serve
 
 WANTED = (
     "ideal llama.cpp-cuda llama.cpp-cuda-nofa llama.cpp-metal llama.cpp-vulkan mlc exllamav2 "
@@ -357,14 +356,14 @@ def test_a_hundred_rows_are_predicted_by_the_very_plan():
                 "prompt": row["prompt_tokens"],
                 "output": row["output_tokens"] if row["phase"] == "serving" else 0,
             }
-            own = plan(
+            served = evaluate(
                 measurements.scenario_of(row),
                 model=measurements.model_of(row),
                 device=measurements.devices()[row["device"]],
+                timed_as=row["engine"],
                 **varied,
             )
-            served = serve(own, timed_as=row["engine"])
-            band = served.ttft_s if row["phase"] == "prefill" else served.token_s
+            band = served.ttft_s if row["phase"] == "prefill" else served.tpot_s
             shown = frame.loc[row["id"], "predicted_s"]
             assert band.value == pytest.approx(shown, rel=1e-9), row["id"]
 
@@ -387,7 +386,7 @@ def test_a_prompt_on_a_layer_split_is_the_plan_s():
         context=4096,
         engine="llama.cpp-cuda-nofa",
     )
-    typed = serve(plan(scenario)).ttft_s.value
+    typed = evaluate(scenario).ttft_s.value
     assert typed == pytest.approx(
         times.measured().set_index("id").loc[row["id"], "predicted_s"], rel=1e-6
     )

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from planner import Scenario, plan
+from planner import Scenario, evaluate, plan
 from planner.charts import bars, lines, loads, of_plan
 from planner.charts.axes import (
     CONCURRENCIES,
@@ -16,7 +16,6 @@ from planner.charts.axes import (
     ceiling,
 )
 from planner.charts.labelled import pair
-from planner.serving import serve
 from planner.units import GB
 
 SCENARIOS = [
@@ -36,7 +35,7 @@ SCENARIOS = [
 
 def shown(scenario):
     """A scenario's plan and what it is held against, as pictures show them."""
-    return pair(serve(plan(scenario)))
+    return pair(evaluate(scenario))
 
 
 def marks(spec, above=None):
@@ -73,7 +72,7 @@ def holds_together(picture, dark):
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_every_data_set_and_field_of_a_chart_is_there(scenario, dark):
-    pictures = list(of_plan.pictures(serve(plan(scenario))))
+    pictures = list(of_plan.pictures(evaluate(scenario)))
     assert len({picture.id for picture in pictures}) == len(pictures) >= 4
     for picture in pictures:
         holds_together(picture, dark)
@@ -91,7 +90,7 @@ MANY = Scenario("deepseek-v3", device="h200-sxm", tp=8, engine="vllm")
     ],
 )
 def test_an_id_is_an_address_and_stays(scenario, ids):
-    assert [picture.id for picture in of_plan.pictures(serve(plan(scenario)))] == ids.split()
+    assert [picture.id for picture in of_plan.pictures(evaluate(scenario))] == ids.split()
 
 
 SIZES = {"GB": 1e9, "TB": 1e12, "PB": 1e15, "ms": 1e-3, "s": 1, "h": 3600}
@@ -110,7 +109,7 @@ def test_bars_add_up_to_the_plan(scenario):
     steps = in_si(bars.step("step", both))
     waits = in_si(bars.first("first", both))
     for each in both:
-        served = each.served
+        served = each.evaluation
         needed = served.plan.memory_needed_bytes
         if not served.ideal:
             needed = needed + served.reserve.overhead_bytes
@@ -130,8 +129,8 @@ def test_bars_add_up_to_the_plan(scenario):
 def test_an_engine_s_bar_ends_where_its_pool_does():
     own, both = shown(Scenario("llama-3.1-8b", device="h100-sxm", engine="vllm"))
     limits = bars.memory("engine_memory", "Memory", both).frames["limits"].set_index("bar")["at"]
-    held = own.served.reserve
-    assert limits["ideal"] * GB == pytest.approx(own.served.plan.memory_usable_bytes)
+    held = own.evaluation.reserve
+    assert limits["ideal"] * GB == pytest.approx(own.evaluation.plan.memory_usable_bytes)
     room = held.weights_bytes + held.overhead_bytes + held.pool_bytes
     assert limits[own.label] * GB == pytest.approx(room)
 
@@ -141,7 +140,7 @@ def test_new_prompts_have_a_bar_of_their_own():
     rows = in_si(bars.step("engine_step", both))
     assert list(dict.fromkeys(rows.variant)) == ["ideal", own.label, "with new prompts"]
     mixed = rows[rows.variant == "with new prompts"]
-    assert mixed.end.max() == pytest.approx(own.served.mixed_s.value)
+    assert mixed.end.max() == pytest.approx(own.evaluation.mixed_s.value)
     assert "prompts" in set(mixed.part)
 
 
@@ -164,7 +163,7 @@ def test_parts_end_to_end():
 
 def test_each_device_s_bar_is_what_it_holds():
     scenario = Scenario("deepseek-v3", device="h200-sxm", tp=2, pp=2, dp=2, ep=4, concurrency=5)
-    own = serve(plan(scenario))
+    own = evaluate(scenario)
     drawn = in_si(bars.devices(own))
     used = drawn[drawn.part != "free"].groupby("variant", sort=False)["size"].sum()
     assert len(used) == 8
@@ -183,7 +182,7 @@ def test_an_axis_is_in_the_unit_that_suits_it():
 def test_lines_are_plans():
     scenario = Scenario(context=10_007)
     own, both = shown(scenario)
-    models = {each.label: each.served.plan.model for each in both}
+    models = {each.label: each.evaluation.plan.model for each in both}
     picture = lines.latency("latency", both, own)
     rows = picture.frames["rows"]
     assert picture.bounds[1] == "ms"
@@ -206,8 +205,8 @@ def test_an_engine_is_a_line_like_any_other():
     rows = picture.frames["rows"]
     assert list(dict.fromkeys(rows.variant)) == ["ideal", own.label]
     for row in rows.itertuples():
-        alone = serve(plan(scenario, context=row.context))
-        band = alone.token_s
+        alone = evaluate(scenario, context=row.context)
+        band = alone.tpot_s
         if row.variant == "ideal":
             assert row.step == row.low == row.high
             assert row.step == pytest.approx(alone.plan.decode_step_s * 1e3)
@@ -221,8 +220,8 @@ def test_an_engine_is_a_line_like_any_other():
     engine = rows[rows.variant == own.label].set_index("context")["step"]
     assert np.allclose(tops, engine[tops.index])
     (full,) = picture.frames["full"].context
-    assert serve(plan(scenario, context=full)).fits
-    assert not serve(plan(scenario, context=full + 1)).fits
+    assert evaluate(scenario, context=full).fits
+    assert not evaluate(scenario, context=full + 1).fits
 
 
 def test_where_it_fits_is_the_engine_s_own_answer():
@@ -235,7 +234,7 @@ def test_where_it_fits_is_the_engine_s_own_answer():
     for _, concurrency, longest in engine.itertuples(index=False):
         for context, fits in ((longest, True), (longest + 1, False)):
             if context >= 1:
-                alone = serve(plan(scenario, concurrency=concurrency, context=context))
+                alone = evaluate(scenario, concurrency=concurrency, context=context)
                 assert alone.fits == fits
     (here,) = rows[(rows.variant == own.label) & (rows["concurrency (requests)"] == 16)].iloc[:, 2]
     assert f"{here:,.0f} tokens at this concurrency" in picture.alt
@@ -267,7 +266,7 @@ def test_the_lines_of_many_stops_are_worked_out_at_once(engine):
 
 def test_experts_read_are_the_plan_s():
     scenario = Scenario("deepseek-v3", device="h200-sxm", tp=8, concurrency=64)
-    rows = loads.experts(serve(plan(scenario))).frames["rows"]
+    rows = loads.experts(evaluate(scenario)).frames["rows"]
     assert list(rows["read"]) == sorted(rows["read"])
     one = Scenario("deepseek-v3", device="h200-sxm", concurrency=64)
     here = rows[rows.concurrency == 64]["read"].item()
@@ -281,7 +280,7 @@ def test_the_lesson_s_two_models_are_each_other_s_counterpart():
     (mha, first), (gqa, second) = pairs
     assert (mha, gqa) == (first[0], second[1])
     assert [each.ink for each in first + second] == [0, 1, 1, 0]
-    caches = [[each.served.plan.cache_bytes for each in both] for both in (first, second)]
+    caches = [[each.evaluation.plan.cache_bytes for each in both] for both in (first, second)]
     assert caches[0] == caches[1]
 
 
@@ -295,9 +294,9 @@ def test_a_model_without_heads_stands_alone():
 )
 def test_a_model_is_drawn_alone_where_its_counterpart_has_no_other_name(model):
     scenario = Scenario(model=model)
-    own, shown = pair(serve(plan(scenario)))
+    own, shown = pair(evaluate(scenario))
     assert shown == [own]
-    assert [each.alt for each in of_plan.pictures(own.served)]
+    assert [each.alt for each in of_plan.pictures(own.evaluation)]
 
 
 def test_an_axis_moves_seldom():

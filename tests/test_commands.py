@@ -16,10 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import Scenario, plan
+from planner import Scenario, evaluate
 from planner.inputs import overrides, presets, support
 from planner.reports import commands
-from planner.serving import serve
 from tests.test_plan import scenarios
 from tests.test_report import NAMES, named
 
@@ -243,7 +242,7 @@ def test_llama_cpp_has_a_batch_no_smaller_than_its_step():
 
 @given(scenarios())
 def test_the_engine_chosen_has_its_own_command(scenario):
-    made = commands.of(serve(plan(scenario)))
+    made = commands.of(evaluate(scenario))
     own = [each.engine.id for each in made] == [scenario.engine]
     offered = support.offered(scenario.device)
     others = [each for each in commands.SHOWN if each in offered][: commands.MOST_SHOWN]

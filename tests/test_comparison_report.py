@@ -8,11 +8,10 @@ import re
 import pytest
 from hypothesis import given, settings
 
-from planner import Scenario, __version__, describe, plan
+from planner import Scenario, __version__, describe, evaluate
 from planner.compare.comparison import Comparison, Variant, encode
-from planner.compare.mistakes import reckoned
-from planner.reports import comparison_html, comparison_report, plan_html, plan_report
-from planner.serving import serve
+from planner.compare.mistakes import evaluated
+from planner.reports import comparison_html, comparison_report, document, plan_html, plan_report
 from tests.test_comparison import LESSON, comparisons
 from tests.test_differences import FOUR
 from tests.test_report import NAMES, named
@@ -20,6 +19,10 @@ from tests.test_report_page import Seen
 
 APP = "http://localhost:8501/compare"
 NOTHING = Comparison()
+
+
+def as_markdown(comparison, address=""):
+    return document.markdown(comparison_report.document(comparison, address))
 
 
 def called(name):
@@ -39,7 +42,7 @@ def test_each_plan_has_its_own_report(comparison):
     assert found["fits"] == (bool(right) and all(right))
     for letter, each, variant in zip("ABCD", found["plans"], comparison.variants, strict=False):
         assert (each["letter"], each["name"]) == (letter, variant.title)
-        own = plan_report.as_dict(reckoned(variant.scenario, variant.mistake))
+        own = plan_report.as_dict(evaluated(variant.scenario, variant.mistake))
         assert {key: each[key] for key in own} == own
     table = list(csv.DictReader(io.StringIO(comparison_report.as_csv(comparison))))
     for letter, each in zip("ABCD", found["plans"], strict=False):
@@ -50,11 +53,11 @@ def test_each_plan_has_its_own_report(comparison):
 
 
 def test_markdown_says_what_differs_and_carries_link_and_version():
-    written = comparison_report.as_markdown(LESSON, APP)
+    written = as_markdown(LESSON, APP)
     assert written.startswith("# B fits, A does not.\n\nsame model, GQA off\n")
     assert "| Model | Lesson 7B, MHA | Lesson 7B, GQA |" in written
     assert "| Cache | 68.7 GB | 17.2 GB, ×0.250 |" in written
-    assert "| Time per token | ideal | 82.7 ms | 31.2 ms |" in written
+    assert "| Time per output token (TPOT) | ideal | 82.7 ms | 31.2 ms |" in written
     assert f"`{APP}?{encode(LESSON)}`" in written
     assert __version__ in written
     widths = {line.count(" | ") for line in written.splitlines() if line.startswith("| ")}
@@ -66,9 +69,9 @@ def test_what_is_wrong_is_called_wrong_in_every_form():
     assert wrong.mistake
     kept = Comparison((FOUR.variants[0], wrong))
     assert "(wrong)" in comparison_report.as_csv(kept)
-    for made in (comparison_report.as_markdown(kept), comparison_html.as_html(kept)):
+    for made in (as_markdown(kept), comparison_html.as_html(kept)):
         assert "Wrong on purpose" in made
-        assert "wrong" in made.split("What comes of it")[1]
+        assert "wrong" in made.split("Results")[1]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -78,7 +81,7 @@ def test_texts_from_outside_stay_texts(name):
         for each in row:
             assert not each.startswith(("=", "+", "@", "|", "%", "＝")), each
             assert re.fullmatch(r"-[\d.e+]+", each) or not each.startswith("-"), each
-    written = comparison_report.as_markdown(found).rpartition("`?")[0]
+    written = as_markdown(found).rpartition("`?")[0]
     assert f"\n{describe.as_text(found.say)}\n" in written
     assert not re.search(r"(?<!\\)[<\[]|https?:(?!\u2060)", written)
     page = comparison_html.as_html(found, "javascript:alert(1)//")
@@ -99,7 +102,7 @@ def test_the_page_loads_nothing_and_holds_both_charts():
 
 
 def test_nothing_compared_is_an_error():
-    for made in (comparison_report.as_markdown, comparison_html.as_html):
+    for made in (as_markdown, comparison_html.as_html):
         with pytest.raises(ValueError, match="nothing is compared"):
             made(NOTHING)
 
@@ -126,7 +129,7 @@ def test_a_page_is_as_wide_as_its_screen(chromium):
     long = Scenario(model=named("W" * 80), concurrency=4096, context=2**20, engine="vllm-0.26")
     four = Comparison(tuple(Variant(long, letter * 30) for letter in "WMWM"), "W" * 140)
     page = chromium.new_page(viewport={"width": 390, "height": 800})
-    for made in (comparison_html.as_html(four), plan_html.as_html(serve(plan(long)))):
+    for made in (comparison_html.as_html(four), plan_html.as_html(evaluate(long))):
         page.set_content(made)
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     page.close()

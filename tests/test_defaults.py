@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from planner import Scenario, plan
+from planner import Scenario, evaluate
 from planner.engines import defaults
 from planner.inputs import presets
 from planner.reports import commands
-from planner.serving import enough_memory, serve
+from planner.serving import enough_memory
 from planner.units import GB, GIB
 
 DEVICES = presets.accelerators()
@@ -118,10 +118,10 @@ def test_a_figure_that_is_set_counts_before_the_device_s_own():
     ],
 )
 def test_the_start_command_states_the_step_of_the_device(engine, device, flag):
-    served = serve(plan(Scenario("llama-3.1-8b", device=device, engine=engine)))
+    served = evaluate(Scenario("llama-3.1-8b", device=device, engine=engine))
     assert flag in commands.of(served)[0].text
     # Without an engine, the commands of four are shown, each with the device's own step.
-    shown = commands.of(serve(plan(Scenario("llama-3.1-8b", device=device))))
+    shown = commands.of(evaluate(Scenario("llama-3.1-8b", device=device)))
     assert len(shown) == 4
     assert any(flag in each.text for each in shown)
 
@@ -135,7 +135,7 @@ def test_the_start_command_states_the_step_of_the_device(engine, device, flag):
     ],
 )
 def test_start_commands_are_of_engines_that_run_on_the_device(device, engines):
-    shown = commands.of(serve(plan(Scenario("llama-3.2-1b", device=device))))
+    shown = commands.of(evaluate(Scenario("llama-3.2-1b", device=device)))
     assert [each.engine.id for each in shown] == engines
 
 
@@ -144,8 +144,9 @@ def test_enough_memory_is_enough_for_the_class_that_so_much_memory_is_of():
     scenario = Scenario(
         "llama-3.1-8b", device="rtx-4090", engine="vllm-0.26", concurrency=60, context=8192
     )
-    assert not serve(plan(scenario)).fits
-    found = enough_memory(scenario)
+    own = evaluate(scenario)
+    assert not own.fits
+    found = enough_memory(own) / GB
     assert found * GB / GIB > 70  # another class than the device's own
     larger = Scenario(
         "llama-3.1-8b",
@@ -156,4 +157,4 @@ def test_enough_memory_is_enough_for_the_class_that_so_much_memory_is_of():
         memory=found,
     )
     assert larger.the_engine.batched_tokens == 8192
-    assert serve(plan(larger)).fits
+    assert evaluate(larger).fits

@@ -4,12 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from planner import Scenario, plan
+from planner import Scenario, evaluate, plan
 from planner.charts.style import DASHES, tones
 from planner.compare import differences, overlays
 from planner.compare.comparison import Comparison, Variant, decode
 from planner.inputs import presets
-from planner.serving import serve
 from tests.test_charts import holds_together, in_si
 from tests.test_comparison import LESSON
 
@@ -32,19 +31,20 @@ def test_the_lesson_s_two_models_side_by_side():
     a, b = differences.shown(LESSON)
     assert differences.headline([a, b]) == "B fits, A does not."
     assert differences.against(a, b) == (
-        "B against A: cache ×0.250, time per token ×0.377, all, tokens/s ×2.65."
+        "B against A: cache ×0.250, time per output token (TPOT) ×0.377, "
+        "throughput (tokens/s) ×2.65."
     )
     apart = differences.inputs([a, b])
     assert apart.to_numpy().tolist() == [["Model", "Lesson 7B, MHA", "Lesson 7B, GQA"]]
     assert list(apart.columns) == ["input", "A: GQA off", "B: GQA on"]
-    table = differences.figures([a, b]).set_index("figure")
+    table = differences.results([a, b]).set_index("figure")
     assert list(table.loc["Verdict"]) == [
         "Does not fit: 2.72 GB too much.",
         "Fits, with 48.8 GB to spare.",
     ]
     assert list(table.loc["Cache"]) == ["68.7 GB", "17.2 GB, ×0.250"]
     assert list(table.loc["Weights"]) == ["14.0 GB", "14.0 GB, the same"]
-    assert list(table.loc["Most requests"]) == ["15", "61, ×4.07"]
+    assert list(table.loc["Max concurrent requests"]) == ["15", "61, ×4.07"]
 
 
 @pytest.mark.parametrize(
@@ -84,9 +84,9 @@ def test_a_wrong_one_is_called_wrong_wherever_it_is_shown():
     assert "Wrong on purpose" in differences.against(right, wrong)
     assert "cache ×24.9" in differences.against(right, wrong)
     assert differences.inputs([right, wrong]).to_numpy().tolist() == [
-        ["Reckoned", "right", "wrong: MLA as MHA"]
+        ["Calculation", "right", "wrong: MLA as MHA"]
     ]
-    for table in (differences.figures, differences.numbers):
+    for table in (differences.results, differences.numbers):
         assert label in table([right, wrong])
     for picture in overlays.pictures([right, wrong]):
         assert label in set(picture.frames["rows"].variant)
@@ -100,11 +100,11 @@ def test_the_numbers_are_the_plans_own(name):
     for each in all_:
         if each.mistake:
             continue
-        served = serve(plan(each.scenario))
-        assert each.served == served
+        served = evaluate(each.scenario)
+        assert each.evaluation == served
         assert table.loc["Cache", each.label] == served.plan.cache_bytes
         step = (served.mixed_s or served.step_s).value
-        assert table.loc["Time per token", each.label] == step
+        assert table.loc["Time per output token (TPOT)", each.label] == step
     for other in all_[1:]:
         ratio = table.loc["Weights", f"{other.letter} / A"]
         first = table.loc["Weights", all_[0].label]
@@ -119,12 +119,13 @@ def test_bars_and_lines_are_the_plans_own(name):
     size = {"ms": 1e-3, "s": 1, "h": 3600}[lines.bounds[1]]
     for place, each in enumerate(all_):
         bar = parts[parts.bar == overlays.short(each)]
-        held = 0 if each.served.ideal else each.served.reserve.overhead_bytes
-        needed = each.served.plan.device_weights_bytes + each.served.plan.device_cache_bytes + held
+        held = 0 if each.evaluation.ideal else each.evaluation.reserve.overhead_bytes
+        own = each.evaluation.plan
+        needed = own.device_weights_bytes + own.device_cache_bytes + held
         assert bar[bar.part != "free"]["size"].sum() == pytest.approx(needed)
         assert ("does not fit" in set(bar.part)) != each.fits
         point = lines.frames["points"].iloc[place]
-        assert point.step * size == pytest.approx(each.step.value)
+        assert point.step * size == pytest.approx(each.evaluation.tpot_s.value)
         drawn = lines.frames["rows"]
         here = drawn[(drawn.ink == place) & (drawn.context == each.scenario.context)]
         assert here.step.item() == pytest.approx(point.step)
@@ -153,12 +154,12 @@ def test_lines_are_told_apart_by_ink_and_dash_and_their_letter_stands_at_them():
 def test_the_cross_is_where_memory_is_full():
     for each in differences.shown(FOUR):
         full = overlays.labelled(each).longest
-        if each.served.ideal and not each.mistake:
+        if each.evaluation.ideal and not each.mistake:
             assert plan(each.scenario, context=full).fits
             assert not plan(each.scenario, context=full + 1).fits
-        if not each.served.ideal:
-            assert serve(plan(each.scenario, context=full)).fits
-            assert not serve(plan(each.scenario, context=full + 1)).fits
+        if not each.evaluation.ideal:
+            assert evaluate(each.scenario, context=full).fits
+            assert not evaluate(each.scenario, context=full + 1).fits
     _, lines = overlays.pictures(differences.shown(LESSON))
     assert len(lines.frames["full"]) == 2
     assert lines.title == "Time per token, × where memory is full"

@@ -179,7 +179,9 @@ def test_accuracy_is_filtered_and_its_address_reopens_it(browse):
     view = accuracy.View("serving", engine="sglang", by="batch")
     assert urlsplit(page.url).query == accuracy.encode(view)
     label = page.locator(SCATTER).inner_text()
-    assert f"{len(accuracy.selected(view))} left out of the fit" in label
+    counts = accuracy.selected(view)["basis"].value_counts()
+    assert counts.size == 2  # some left out of the fit, some never fitted
+    assert all(f"{count} {basis}: median error" in label for basis, count in counts.items())
     points = page.locator('.st-key-chart-predicted path[aria-roledescription="point"]')
     assert points.count() == len(accuracy.selected(view))
     other = browse(f"accuracy?{urlsplit(page.url).query}", SCATTER)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planner import plan
+from planner import evaluate
 from planner.charts import lines
 from planner.charts.axes import along
 from planner.charts.labelled import pair
@@ -22,7 +22,6 @@ from planner.charts.labels import (
     Labels,
 )
 from planner.compare import differences, overlays
-from planner.serving import serve
 from tests.test_charts import SCENARIOS
 from tests.test_differences import COMPARISONS
 
@@ -54,7 +53,7 @@ def apart_and_inside(picture):
 def test_words_of_a_plan_stand_apart(scenario, concurrency):
     for context in (128, 900, 8192, 100_000, 2**20):
         changed = replace(scenario, concurrency=concurrency, context=context)
-        own, both = pair(serve(plan(changed)))
+        own, both = pair(evaluate(changed))
         picture = lines.latency("latency", both, own)
         apart_and_inside(picture)
         assert {each.line or each.label for each in both} <= set(picture.frames["words"].label)

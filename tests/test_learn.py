@@ -5,11 +5,11 @@ from urllib.parse import parse_qsl
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from planner import Scenario, plan
-from planner.lesson import plan_questions, questions, words
+from planner import Scenario, evaluate
+from planner.figures import headlines
+from planner.lesson import questions, words
 from planner.lesson.questions import NumberQuestion
 from planner.lesson.views import VIEWS
-from planner.serving import serve
 from tests.browser import ROOT, number
 
 PAGES = list(words.pages())
@@ -118,19 +118,17 @@ def test_every_figure_that_can_be_asked_is_hidden_and_comes_back(page):
         assert len(charts(app)) == CHARTS[page]
 
 
-@pytest.mark.parametrize("name", plan_questions.BY_LABEL)
-def test_every_figure_of_the_plan_is_hidden_and_comes_back(name):
-    asked = plan_questions.BY_LABEL[name]
+@pytest.mark.parametrize("figure", headlines(evaluate(Scenario())), ids=lambda figure: figure.id)
+def test_every_figure_of_the_plan_is_hidden_and_comes_back(figure):
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
-    app.query_params["ask"] = asked.id
+    app.query_params["ask"] = figure.id
     app.run()
     assert not app.exception
-    assert metrics(app)[name] == "?"
+    assert metrics(app)[figure.label] == "?"
     assert app.title[0].value == "What do you expect?"
-    app.text_input(key=f"guess-plan-{asked.id}").set_value("1,000")
+    app.text_input(key=f"guess-plan-{figure.id}").set_value("1,000")
     app.button[0].click().run()
-    figure = next(f for f in plan_questions.figures(serve(plan(Scenario()))) if f.id == asked.id)
-    assert metrics(app)[name] == figure.text
+    assert metrics(app)[figure.label] == figure.text
     assert app.title[0].value.startswith("Fits")
     assert len(charts(app)) == 4
 

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from planner import Scenario, __version__, plan
+from planner import Scenario, __version__, evaluate, plan
 from planner.__main__ import main, run
 from planner.inputs import presets
 from planner.inputs.strict import read_json, read_link
 from planner.reports import comparison_report
-from planner.serving import serve
 from tests.browser import ROOT
 from tests.test_comparison import BAD_LINKS as BAD_COMPARISONS
 from tests.test_comparison import LESSON, LESSON_LINK
+from tests.test_comparison_report import as_markdown
 from tests.test_scenario import BAD_LINKS
 
 CONFIG = ROOT / "planner" / "maintain" / "configs"
@@ -160,7 +160,7 @@ def test_a_comparison_is_read_from_its_link(capsys):
     assert "A: GQA off. Does not fit: 2.72 GB too much." in out
     assert f"?{LESSON_LINK}" in out
     assert json.loads(ran(capsys, link, "--json")[1]) == comparison_report.as_dict(LESSON)
-    assert ran(capsys, link, "--markdown")[1] == comparison_report.as_markdown(LESSON)
+    assert ran(capsys, link, "--markdown")[1] == as_markdown(LESSON)
     assert ran(capsys, link, "--csv")[1] == comparison_report.as_csv(LESSON)
     assert ran(capsys, link, "--command")[1].count("vllm serve") == 2
     # One that is wrong on purpose neither has a command nor a say in what fits.
@@ -197,7 +197,7 @@ def test_no_error_ends_like_a_plan_that_does_not_fit(capsys, monkeypatch):
     def broken(scenario):
         raise ZeroDivisionError("two\nlines")
 
-    monkeypatch.setattr("planner.__main__.plan", broken)
+    monkeypatch.setattr("planner.__main__.evaluate", broken)
     assert run(["memory=1"]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
@@ -251,6 +251,6 @@ def test_json_is_read_as_strictly():
 def test_every_engine_serves_in_the_terminal(capsys):
     for engine in presets.engines():
         status, out, _ = ran(capsys, f"engine={engine}", "--json")
-        own = serve(plan(Scenario(engine=engine)))
+        own = evaluate(Scenario(engine=engine))
         assert status == (0 if json.loads(out)["fits"] else 1)
         assert json.loads(out)["max_concurrency"] == own.plan.max_concurrency

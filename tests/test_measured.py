@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planner import Scenario, answer, plan
+from planner import Scenario, evaluate, explain
 from planner.evidence import measurements
 from planner.files import rows
 from planner.inputs import presets
 from planner.latency import measured
 from planner.latency.measured import CASES, Setup, panel, witnesses
-from planner.serving import neighbours, serve
+from planner.serving import neighbours
 
 KNOWN = Scenario(
     "llama-3.1-70b", weights="fp8", device="h100-sxm", tp=4, concurrency=16, context=1383,
@@ -20,7 +20,7 @@ KNOWN = Scenario(
 
 
 def served(**changes):
-    return serve(plan(replace(KNOWN, **changes)))
+    return evaluate(replace(KNOWN, **changes))
 
 
 def setup(**changes):
@@ -43,7 +43,7 @@ def test_a_plan_says_how_much_of_it_was_measured(changes, case):
     changes = {"bandwidth": None, "memory": None, "peak": None, **changes}
     own = served(**changes)
     assert own.estimate.case == case
-    assert CASES[case] in answer.step_help(own)
+    assert CASES[case] in explain.step_help(own)
     assert own.step_s.low < own.step_s.value < own.step_s.high
 
 
@@ -126,15 +126,15 @@ def test_the_nearest_measurements_come_first():
     assert first.measured_s == pytest.approx(13.19e-3, rel=1e-3)
     sources = {row["id"]: row for row in measurements.rows("sources.csv")}
     assert all(each.source in sources for each in found)
-    text = answer.certainty(served())
+    text = explain.certainty(served())
     assert "measurements of this model on this device, the nearest 13.2 ms at 16 requests." in text
 
 
 def test_a_pull_never_goes_below_the_ideal():
     for each in (served(), served(concurrency=1), served(model="gpt-oss-120b", weights=None, tp=1)):
-        assert each.token_s.low >= each.estimate.least_step_s * (1 - 1e-12)
+        assert each.tpot_s.low >= each.estimate.least_step_s * (1 - 1e-12)
         parts = sum(seconds for _, seconds in each.mixed.parts())
-        assert parts == pytest.approx(each.token_s.value)
+        assert parts == pytest.approx(each.tpot_s.value)
 
 
 # --- files ----------------------------------------------------------------------------------------

@@ -5,11 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import Scenario, describe, plan
+from planner import Scenario, describe, evaluate, plan
 from planner.compare import mistakes
 from planner.inputs import presets
 from planner.models.notation import model_to_text
-from planner.serving import serve
 from tests.test_model import models
 from tests.test_plan import scenarios
 
@@ -61,24 +60,24 @@ def test_a_mistake_is_off_by_what_the_field_has_seen(row):
 def test_a_mistake_that_cannot_be_made_changes_nothing(row):
     name, scenario = row
     assert mistakes.effect(scenario, name) is None
-    right, wrong = mistakes.reckoned(scenario), mistakes.reckoned(scenario, name)
+    right, wrong = mistakes.evaluated(scenario), mistakes.evaluated(scenario, name)
     assert wrong.plan.cache_bytes == right.plan.cache_bytes
     assert wrong.max_concurrency == right.max_concurrency
 
 
 def test_without_a_mistake_it_is_the_plan():
     scenario = Scenario("llama-3.1-8b", device="h100-sxm", engine="vllm", output=200)
-    assert mistakes.reckoned(scenario) == serve(plan(scenario))
+    assert mistakes.evaluated(scenario) == evaluate(scenario)
 
 
 def test_a_mistake_spoils_what_follows_from_it_and_nothing_else():
     scenario = Scenario("llama-3.1-70b", device="h100-sxm", tp=4)
-    right, wrong = (mistakes.reckoned(scenario, name).plan for name in ("", "no-gqa"))
+    right, wrong = (mistakes.evaluated(scenario, name).plan for name in ("", "no-gqa"))
     assert wrong.cache_read_s > 7 * right.cache_read_s
     assert wrong.max_concurrency < right.max_concurrency
     assert wrong.weights_bytes == right.weights_bytes
     assert wrong.prefill_s == right.prefill_s
-    sparse = mistakes.reckoned(scenario, "sparse-peak").plan
+    sparse = mistakes.evaluated(scenario, "sparse-peak").plan
     assert sparse.decode_step_s == right.decode_step_s
     assert sparse.cache_bytes == right.cache_bytes
 
@@ -86,13 +85,13 @@ def test_a_mistake_spoils_what_follows_from_it_and_nothing_else():
 def test_the_headlines_of_the_field():
     gemma = Scenario("gemma-3-27b", concurrency=1, context=131_072)
     gib = 2**30
-    assert mistakes.reckoned(gemma).plan.cache_bytes / gib == pytest.approx(10.4, abs=0.05)
-    wrong = mistakes.reckoned(gemma, "no-window").plan
+    assert mistakes.evaluated(gemma).plan.cache_bytes / gib == pytest.approx(10.4, abs=0.05)
+    wrong = mistakes.evaluated(gemma, "no-window").plan
     assert wrong.cache_bytes / gib == pytest.approx(62.0, abs=0.05)
     # One that is far too small fits where the model does not.
     moe = Scenario("deepseek-v3", device="h200-sxm", concurrency=1)
     assert not plan(moe).fits
-    assert mistakes.reckoned(moe, "active-only").plan.fits
+    assert mistakes.evaluated(moe, "active-only").plan.fits
 
 
 @pytest.mark.parametrize("model", presets.models())
@@ -101,13 +100,13 @@ def test_every_mistake_can_be_tried_on_every_model(model):
         for each in mistakes.MISTAKES:
             found = mistakes.effect(scenario, each.id)
             assert found is None or (found.factor > 0 and found.factor != 1)
-            swept = mistakes.reckoned(scenario, each.id, context=np.array([1000.0, 100_000.0]))
+            swept = mistakes.evaluated(scenario, each.id, context=np.array([1000.0, 100_000.0]))
             assert np.all(swept.step_s.value > 0)
 
 
 @given(scenarios(), st.sampled_from(list(mistakes.KNOWN)))
 def test_every_mistake_can_be_tried_on_every_scenario(scenario, name):
-    wrong = mistakes.reckoned(scenario, name)
+    wrong = mistakes.evaluated(scenario, name)
     assert wrong.step_s.value > 0
     assert wrong.plan.memory_needed_bytes > 0
     mistakes.effect(scenario, name)
@@ -116,7 +115,7 @@ def test_every_mistake_can_be_tried_on_every_scenario(scenario, name):
 @given(models(), st.sampled_from(list(mistakes.KNOWN)))
 def test_every_mistake_can_be_tried_on_any_model(model, name):
     scenario = Scenario(model_to_text(model), engine="vllm")
-    assert mistakes.reckoned(scenario, name).step_s.value > 0
+    assert mistakes.evaluated(scenario, name).step_s.value > 0
     mistakes.effect(scenario, name)
 
 
@@ -128,7 +127,7 @@ def test_experts_of_few_parameters_can_be_miscounted_too():
 def test_experts_dealt_out_over_many_devices_can_be_miscounted_too():
     scenario = Scenario("deepseek-v3", device="h200-sxm", tp=4, dp=4, ep=16, engine="sglang")
     for each in mistakes.MISTAKES:
-        assert np.isfinite(mistakes.reckoned(scenario, each.id).step_s.value)
+        assert np.isfinite(mistakes.evaluated(scenario, each.id).step_s.value)
 
 
 def test_every_mistake_says_why_and_what_it_needs():

@@ -7,11 +7,10 @@ import pyarrow as pa
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from planner import Scenario, answer, describe, encode, plan
+from planner import Scenario, answer, describe, encode, evaluate
 from planner.hardware.parallel import Layout
 from planner.inputs import presets
 from planner.reports import commands
-from planner.serving import serve
 from tests.browser import ROOT
 from tests.test_scenario import BAD_LINKS
 
@@ -55,7 +54,7 @@ def test_the_start_is_the_lesson():
 def test_an_example_shows_its_plan(example):
     page = opened(example.query)
     values = dict(parse_qsl(example.query))
-    result = plan(
+    evaluation = evaluate(
         Scenario(
             model=values["model"],
             device=values["device"],
@@ -67,7 +66,8 @@ def test_an_example_shows_its_plan(example):
         )
     )
     assert not page.exception
-    assert (page.title[0].value, page.markdown[0].value) == answer.verdict(result)
+    assert (page.title[0].value, page.markdown[0].value) == answer.verdict(evaluation)
+    result = evaluation.plan
     latency = frames(page, "Time per token")
     (label,) = latency["words"].query("fontWeight == 'bold'").label
     assert label == describe.duration(result.decode_step_s)
@@ -149,7 +149,7 @@ def test_the_plan_can_be_taken_along(engine):
     page.run()
     assert not page.exception
     assert len(page.get("download_button")) == 5
-    own = serve(plan(Scenario(model=name, engine=engine)))
+    own = evaluate(Scenario(model=name, engine=engine))
     scripts = [each.script() for each in commands.of(own)]
     assert [each.value for each in page.code][: len(scripts)] == scripts
     assert encode(own.plan.scenario) in page.code[-1].value

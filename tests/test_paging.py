@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planner import Scenario, answer, plan
+from planner import Scenario, answer, evaluate, plan
 from planner.engines.memory import Engine, reserve
 from planner.engines.paging import PAGINGS, CacheLayers
 from planner.files import PRESETS
@@ -15,7 +15,6 @@ from planner.logs.reconcile import reconcile
 from planner.models.config import read_config
 from planner.models.notation import model_to_text
 from planner.pools import cache_layers
-from planner.serving import serve
 from planner.units import GIB
 
 VLLM, NEWER, SGLANG = (presets.engine(id) for id in ("vllm", "vllm-0.26", "sglang"))
@@ -88,7 +87,7 @@ def test_the_plan_of_a_v4_config_counts_its_groups():
         concurrency=1,
         context=131_072,
     )
-    found = serve(plan(scenario))
+    found = evaluate(scenario)
     # Counting bytes alone says four times as many; vLLM printed 1.24 requests of 121,344 tokens.
     assert found.plan.max_concurrency > 3 * found.max_concurrency == 3
     layers = cache_layers(scenario, plan(scenario).stages[0])
@@ -108,10 +107,10 @@ def test_a_smaller_step_is_offered_where_it_makes_room():
     scenario = Scenario(
         model, weights="mxfp4-experts", device="h20", tp=2, engine="vllm-0.26", concurrency=3
     )
-    found = serve(plan(scenario))
+    found = evaluate(scenario)
     assert not found.fits
-    assert "at most 2,048 batched tokens" in answer.engine_ways(found)
-    assert serve(plan(answer.with_small_step(scenario))).fits
+    assert "at most 2,048 batched tokens" in answer.ways_to_fit(found)
+    assert evaluate(answer.with_small_step(scenario)).fits
 
 
 # --- recurrent states in vLLM --------------------------------------------------------------------

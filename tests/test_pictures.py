@@ -8,13 +8,12 @@ import zipfile
 
 import pytest
 
-from planner import Scenario, __version__, encode, plan
+from planner import Scenario, __version__, encode, evaluate
 from planner.charts import bars
 from planner.compare import overlays
 from planner.compare.comparison import Comparison, Variant
 from planner.compare.differences import shown
 from planner.reports import comparison_html, images, plan_html, renderer
-from planner.serving import serve
 from tests.test_differences import FOUR
 from tests.test_report import NAMES, named
 
@@ -98,7 +97,7 @@ def test_words_lie_on_their_halo():
 
 def test_names_of_many_devices_do_not_lie_on_each_other():
     own = Scenario("deepseek-v3", device="h100-sxm", tp=8, dp=8, ep=64)
-    picture = bars.devices(serve(plan(own)))
+    picture = bars.devices(evaluate(own))
     svg = images.svg(images.specification(picture))
     seen = [each for each in re.findall(r"<text[^>]*>device", svg) if 'opacity="0"' not in each]
     assert 8 <= len(seen) <= 24

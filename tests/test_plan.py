@@ -182,7 +182,7 @@ def test_printed_arithmetic_gives_the_printed_result(scenario):
         assert typed == pytest.approx(each.value, rel=1e-9), each
         assert typed == pytest.approx(printed(each.result), rel=5.001e-3), each
         titles.add(each.title)
-    assert {"Cache of all requests", "Time per token", "First token"} <= titles
+    assert {"Cache", "Time per output token (TPOT)", "TTFT of a prompt alone"} <= titles
 
 
 @given(models())
@@ -209,15 +209,15 @@ def test_the_arithmetic_of_any_model_gives_its_numbers(model):
 )
 def test_layers_that_store_next_to_nothing_have_their_arithmetic(groups, lines):
     result = plan(Scenario(model=f"m1~{groups}~p1000000~x"))
-    found = [each for each in arithmetic.arithmetic(result) if "for one token" in each.title]
+    found = [each for each in arithmetic.arithmetic(result) if "Cache per token" in each.title]
     assert [each.numbers for each in found] == lines
 
 
 def test_arithmetic_reads_as_the_lesson_does():
     lines = {each.title: each for each in arithmetic.arithmetic(plan(Scenario()))}
-    token = lines["Cache for one token"]
+    token = lines["Cache per token"]
     assert token.numbers == "2 × 32 layers × 8 heads × 128 × 2 bytes"
     assert token.result == "131,072 bytes"
-    assert lines["Time per token"].numbers == "(14 GB + 17.179869184 GB) / 1,000 GB/s"
-    assert lines["Time per token"].result == "31.2 ms"
-    assert lines["Most requests of this context"].result == "61"
+    assert lines["Time per output token (TPOT)"].numbers == "(14 GB + 17.179869184 GB) / 1,000 GB/s"
+    assert lines["Time per output token (TPOT)"].result == "31.2 ms"
+    assert lines["Max concurrent requests"].result == "61"

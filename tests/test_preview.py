@@ -13,10 +13,9 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from planner import answer, encode, plan
+from planner import answer, encode, evaluate
 from planner.compare.comparison import encode as encode_comparison
 from planner.lesson import words
-from planner.serving import serve
 from planner.web import preview
 from tests.test_comparison import LESSON
 from tests.test_comparison import comparisons as some_comparisons
@@ -70,7 +69,7 @@ class Head(HTMLParser):
 @given(scenarios())
 def test_a_plan_says_its_verdict_and_where_its_picture_is(scenario):
     found = preview.of("", encode(scenario))
-    verdict, detail = answer.served_verdict(serve(plan(scenario)))
+    verdict, detail = answer.verdict(evaluate(scenario))
     assert found.title == verdict
     assert found.description.startswith(detail)
     assert found.picture == f"api/plan/card.png?{encode(scenario)}"
@@ -79,7 +78,7 @@ def test_a_plan_says_its_verdict_and_where_its_picture_is(scenario):
 @given(scenarios(), st.sampled_from(["fits", "step", "cache,token", "nonsense"]))
 def test_a_question_keeps_its_answer(scenario, ask):
     found = preview.of("", f"{encode(scenario)}&{urlencode({'ask': ask, 'say': 'What if?'})}")
-    verdict, detail = answer.served_verdict(serve(plan(scenario)))
+    verdict, detail = answer.verdict(evaluate(scenario))
     assert found.title.startswith("What if?")
     assert verdict not in found.title + found.description
     assert detail not in found.description
@@ -128,7 +127,7 @@ def test_a_page_opens_whatever_becomes_of_its_preview(client, monkeypatch, caplo
     def broken(scenario):
         raise ZeroDivisionError("of this link")
 
-    monkeypatch.setattr(preview, "plan", broken)
+    monkeypatch.setattr(preview, "evaluate", broken)
     answered = client.get("/below/?context=4096")
     head = Head(answered.text)
     assert (answered.status_code, head.title) == (200, preview.NAME)

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import Scenario, answer, plan
+from planner import Scenario, evaluate
+from planner.figures import headlines
 from planner.inputs import question
 from planner.inputs.question import FITS, NOT, SAY_LENGTH, Figure, Question
 from planner.lesson import plan_questions
-from planner.serving import serve
 
 STEP = Figure("step", "Time per token", "31.2 ms", value=31.2, unit="ms", also=("total",))
 TOTAL = Figure("total", "All requests", "513 tok/s", value=513, unit="tok/s", also=("step",))
@@ -96,9 +96,10 @@ def test_split_leaves_a_page_its_own():
 
 
 def test_every_headline_figure_of_a_plan_can_be_asked_for():
-    result = serve(plan(Scenario()))
-    figures = plan_questions.figures(result)
-    assert [each.label for each in figures[1:]] == [each.name for each in answer.figures(result)]
+    result = evaluate(Scenario())
+    figures = plan_questions.asked(result)
+    assert figures[1:] == headlines(result)
+    assert tuple(each.id for each in figures) == plan_questions.ASKABLE
     assert all(each.askable for each in figures)
     by_id = {each.id: each for each in figures}
     assert by_id["fits"].text == FITS
@@ -112,7 +113,7 @@ def test_every_headline_figure_of_a_plan_can_be_asked_for():
 
 
 def test_guesses_stand_on_the_plan_s_charts():
-    result = serve(plan(Scenario()))
+    result = evaluate(Scenario())
     guesses = {"cache": 20.0, "step": 250.0}
     (cache,) = plan_questions.marks(result, "memory", guesses, 100, "GB")
     assert cache == question.Mark(34, "your guess: 20")  # after 14 GB of weights

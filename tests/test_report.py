@@ -9,11 +9,10 @@ import re
 import pytest
 from hypothesis import given
 
-from planner import Scenario, __version__, answer, describe, encode, plan
+from planner import Scenario, __version__, answer, describe, encode, evaluate, figures, plan
 from planner.inputs import presets
 from planner.pools import engine_band, longest_context, most_requests, reserve
-from planner.reports import plan_report
-from planner.serving import serve
+from planner.reports import document, plan_report
 from tests.test_plan import scenarios
 
 # Named in the README: never taken away.
@@ -28,7 +27,7 @@ NAMES = ("=1+1", "＝1+1", "+1", "-1", "@SUM(A1)", "|x", "%x", EVIL[:80])
 
 
 def served(**inputs):
-    return serve(plan(Scenario(**inputs)))
+    return evaluate(Scenario(**inputs))
 
 
 def named(name):
@@ -56,7 +55,7 @@ def test_the_lesson_in_json():
 
 @given(scenarios())
 def test_a_report_has_the_plans_numbers(scenario):
-    own = serve(plan(scenario))
+    own = evaluate(scenario)
     found = plan_report.as_dict(own)
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert found["link"] == encode(scenario)
@@ -69,7 +68,7 @@ def test_a_report_has_the_plans_numbers(scenario):
         assert ends == ([None] * 3 if own.ideal else sorted(ends)), name
     assert found.keys() == plan_report.as_dict(served()).keys()
     table = {row["key"]: row for row in csv.DictReader(io.StringIO(plan_report.as_csv(own)))}
-    for each in plan_report.numbers(own):
+    for each in figures.entries(own):
         written = table[each.key]["value"]
         assert written == "" if each.value is None else float(written) == each.value
         assert table[each.key]["kind"]
@@ -99,7 +98,7 @@ def test_a_name_from_outside_stays_a_text(name):
         for each in row:
             assert not each.startswith(("=", "+", "@", "|", "%", "＝")), each
             assert re.fullmatch(r"-[\d.e+]+", each) or not each.startswith("-"), each
-    written = plan_report.as_markdown(own)
+    written = document.markdown(plan_report.document(own))
     line = next(line for line in written.splitlines() if "16 requests × " in line)
     assert line.startswith(describe.as_text(name))
     assert "<" not in line.replace("\\<", "")
@@ -108,7 +107,7 @@ def test_a_name_from_outside_stays_a_text(name):
 
 def test_markdown_carries_link_version_verdict_and_arithmetic():
     own = served(engine="vllm")
-    written = plan_report.as_markdown(own, "http://localhost:8501/")
+    written = document.markdown(plan_report.document(own, "http://localhost:8501/"))
     assert f"http://localhost:8501/?{encode(own.plan.scenario)}" in written
     assert __version__ in written
     assert "# Fits: vLLM 0.20 to 0.25 holds up to 54 requests" in written
@@ -118,7 +117,7 @@ def test_markdown_carries_link_version_verdict_and_arithmetic():
 @pytest.mark.parametrize("groups", ["2q8k1w16_2q8k1d64", "2q8w16x4_2q8k1d64"])
 def test_a_model_whose_layers_store_next_to_nothing_has_its_report(groups):
     own = served(model=f"m1~{groups}~p1000000~x")
-    written = plan_report.as_markdown(own)
+    written = document.markdown(plan_report.document(own))
     assert f"{own.plan.cache_bytes_per_token:,.0f} bytes" in written
 
 
@@ -128,7 +127,7 @@ def test_every_number_is_there_with_its_source():
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert {key: found[key] for key in plan_report.as_dict(own)} == plan_report.as_dict(own)
     listed = {each["key"]: each for each in found["numbers"]}
-    assert listed.keys() == {each.key for each in plan_report.numbers(own)}
+    assert listed.keys() == {each.key for each in figures.entries(own)}
     for key, each in listed.items():
         assert each["value"] == found[key]
         assert each["unit"]
@@ -144,8 +143,8 @@ def test_every_number_is_there_with_its_source():
 )
 def test_weights_are_of_the_kind_that_the_page_says(model, kind):
     own = served(model=model, device="h100-sxm")
-    kinds = {each.key: each.kind for each in plan_report.numbers(own)}
-    assert answer.figures(own)[0].kind == kind
+    kinds = {each.key: each.kind for each in figures.entries(own)}
+    assert figures.headlines(own)[0].note == kind
     assert kinds["weights_bytes"] == kinds["device_weights_bytes"] == kind
     assert kinds["cache_bytes"] == "computed"
 
@@ -153,5 +152,5 @@ def test_weights_are_of_the_kind_that_the_page_says(model, kind):
 @pytest.mark.parametrize(("model", "sparse"), [("deepseek-v3.2", True), ("deepseek-v3", False)])
 def test_sparse_attention_is_said_to_be_charged_in_full(model, sparse):
     own = served(model=model, tp=8, device="h200-sxm")
-    assert ("attention is **sparse**" in answer.left_out(own)) == sparse
-    assert ("attention is **sparse**" in plan_report.as_markdown(own)) == sparse
+    assert ("attention is **sparse**" in " ".join(answer.limits(own))) == sparse
+    assert ("attention is **sparse**" in document.markdown(plan_report.document(own))) == sparse

@@ -6,10 +6,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from planner import Scenario, __version__, encode, plan
+from planner import Scenario, __version__, encode, evaluate
 from planner.charts import of_plan
 from planner.reports import images, plan_html
-from planner.serving import serve
 from tests.browser import ROOT
 from tests.test_report import NAMES, named, served
 
@@ -68,7 +67,7 @@ def test_the_readmes_python_runs(capsys):
 
 def test_several_devices_and_experts_have_their_charts():
     scenario = Scenario(model="deepseek-v3", tp=8, device="h200-sxm")
-    titles = [picture.title for picture in of_plan.pictures(serve(plan(scenario)))]
+    titles = [picture.title for picture in of_plan.pictures(evaluate(scenario))]
     assert {"Memory on each device", "Experts read in a step"} <= set(titles)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import Scenario, answer, decode, plan
+from planner import Scenario, answer, decode, evaluate, explain, figures, plan
 from planner.charts import of_plan, tables
 from planner.engines.calibration import timings
 from planner.engines.memory import TERMS
@@ -19,27 +19,30 @@ from planner.inputs import overrides, presets
 from planner.inputs.scenario import NUMBERS
 from planner.models.model import LayerGroup, Model
 from planner.models.notation import model_to_text
-from planner.pools import cache_layers
+from planner.pools import cache_layers, most_requests, reserve
 from planner.reports import arithmetic, plan_report
-from planner.serving import capacities, parts, serve
+from planner.serving import capacities, parts
 from tests.test_plan import calculator, printed, scenarios
 
 
 @given(scenarios())
 def test_the_ideal_engine_is_the_plan(scenario):
-    own = plan(replace(scenario, engine="ideal", set="", output=0))
-    served = serve(own)
+    served = evaluate(replace(scenario, engine="ideal", set="", output=0))
+    own = served.plan
     assert served.ideal
     assert served.step.total_s == pytest.approx(own.decode_step_s)
     assert served.step_s.low == served.step_s.high == served.step_s.value
     assert served.ttft_s.value == pytest.approx(own.ttft_s)
+    assert (served.fits, served.max_concurrency) == (own.fits, own.max_concurrency)
+    assert served.max_context_tokens == own.max_context_tokens
     if np.isfinite(own.max_concurrency):
-        assert abs(served.max_concurrency - own.max_concurrency) <= own.scenario.dp
+        held = most_requests(served.reserve, own.scenario)
+        assert abs(held - own.max_concurrency) <= own.scenario.dp
 
 
 @given(scenarios())
 def test_what_an_engine_adds_is_never_less_than_ideal(scenario):
-    served = serve(plan(scenario))
+    served = evaluate(scenario)
     if overrides.of_time(overrides.read(scenario.set)):
         return
     # Of the requests that run; batches of experts in llama.cpp read less than independent draws.
@@ -64,9 +67,9 @@ def test_what_an_engine_adds_is_never_less_than_ideal(scenario):
 @given(scenarios(), st.sampled_from(["concurrency", "context"]))
 def test_arrays_are_loops(scenario, name):
     values = np.array([200, 1000, 3777])
-    together = serve(plan(scenario, **{name: values}))
+    together = evaluate(scenario, **{name: values})
     for at, value in enumerate(values):
-        alone = serve(plan(scenario, **{name: value}))
+        alone = evaluate(scenario, **{name: value})
         assert np.broadcast_to(together.step_s.value, 3)[at] == pytest.approx(alone.step_s.value)
         assert np.broadcast_to(together.ttft_s.value, 3)[at] == pytest.approx(alone.ttft_s.value)
         assert np.broadcast_to(together.max_concurrency, 3)[at] == alone.max_concurrency
@@ -78,8 +81,8 @@ def test_arrays_are_loops(scenario, name):
 @given(scenarios(), st.sampled_from(list(NUMBERS)), st.sampled_from([0.3, 2]))
 def test_a_number_given_apart_is_the_scenario_s_own(scenario, name, times):
     value = NUMBERS[name].nearest(times * getattr(scenario, name))
-    apart = serve(plan(scenario, **{name: value}))
-    own = serve(plan(replace(scenario, **{name: value})))
+    apart = evaluate(scenario, **{name: value})
+    own = evaluate(replace(scenario, **{name: value}))
     assert apart.step == own.step
     assert apart.mixed_s == own.mixed_s
     assert (apart.ttft_s, apart.reserve) == (own.ttft_s, own.reserve)
@@ -89,18 +92,23 @@ def test_a_number_given_apart_is_the_scenario_s_own(scenario, name, times):
 def test_a_peak_given_apart_counts_where_no_source_has_the_ordinary_units():
     scenario = Scenario("llama-3.1-8b", engine="llama.cpp-cuda", peak=300)
     assert scenario.the_device.vector_tflops is None
-    apart = serve(plan(scenario, peak=600)).step
-    assert apart == serve(plan(replace(scenario, peak=600))).step
-    assert apart.weights_s < serve(plan(scenario)).step.weights_s
+    apart = evaluate(scenario, peak=600).step
+    assert apart == evaluate(replace(scenario, peak=600)).step
+    assert apart.weights_s < evaluate(scenario).step.weights_s
 
 
 # --- what a pool holds ----------------------------------------------------------------------------
 
 
+def held_by_the_pool(own):
+    """Whole requests that the pool of a plan's engine holds, of the ideal one too."""
+    return most_requests(reserve(own, own.scenario.the_engine), own.scenario)
+
+
 @given(scenarios())
 def test_no_engine_holds_more_than_an_ideal_device(scenario):
     own = plan(scenario, context=np.array([128, 5000, 70_001, 2**20]))
-    assert np.all(serve(own).max_concurrency <= own.max_concurrency)
+    assert np.all(held_by_the_pool(own) <= own.max_concurrency)
 
 
 @pytest.mark.parametrize("engine", ["vllm-0.26", "sglang", "llama.cpp-cuda"])
@@ -111,7 +119,7 @@ def test_no_model_in_a_pipeline_holds_more_than_on_ideal_devices(engine, pp):
     assert len(deep) > 60
     for model in deep:
         own = plan(Scenario(model, device="h100-sxm", pp=pp, engine=engine), context=contexts)
-        assert np.all(serve(own).max_concurrency <= own.max_concurrency), model
+        assert np.all(held_by_the_pool(own) <= own.max_concurrency), model
 
 
 @pytest.mark.parametrize(
@@ -123,13 +131,13 @@ def test_no_model_in_a_pipeline_holds_more_than_on_ideal_devices(engine, pp):
 )
 def test_the_fullest_stage_of_a_pipeline_binds_the_engine_too(query, ideal, most):
     # 28 layers on 8 stages are 3 and 4 each: the last holds the head, those before it most cache.
-    served = serve(plan(decode(query)[0]))
+    served = evaluate(decode(query)[0])
     assert (served.plan.max_concurrency, served.max_concurrency) == (ideal, most)
     held = served.reserve
     assert held.blocks == held.pool_bytes // held.block_bytes
     assert held.concurrency == held.blocks / held.blocks_per_request
     alone = [
-        serve(replace(served.plan, stages=(stage,))).max_concurrency for stage in served.plan.stages
+        held_by_the_pool(replace(served.plan, stages=(stage,))) for stage in served.plan.stages
     ]
     assert served.max_concurrency == min(alone) < max(alone)
 
@@ -156,14 +164,13 @@ def test_a_stage_that_stores_nothing_binds_by_its_weights_alone():
     scenario = Scenario(model_to_text(model), pp=4, engine="vllm", memory=80)
     own = plan(scenario, memory=np.array([1, 80]))
     assert [len(cache_layers(scenario, stage)) for stage in own.stages] == [0, 0, 1, 0]
-    served = serve(own)
-    assert served.max_concurrency[0] == own.max_concurrency[0] == 0
+    most = held_by_the_pool(own)
+    assert most[0] == own.max_concurrency[0] == 0
     (storing,) = own.stages[2:3]
-    alone = serve(replace(own, stages=(storing,)))
-    assert served.max_concurrency[1] == alone.max_concurrency[1] > 0
+    assert most[1] == held_by_the_pool(replace(own, stages=(storing,)))[1] > 0
     # Where only the first stage, with the embedding, has too little room for its weights.
     tight = plan(scenario, memory=(own.stages[0].weights_bytes / 1e9) * 0.99)
-    assert (tight.max_concurrency, serve(tight).max_concurrency) == (0, 0)
+    assert (tight.max_concurrency, held_by_the_pool(tight)) == (0, 0)
 
 
 def test_every_engine_has_its_memory_and_its_time():
@@ -172,10 +179,10 @@ def test_every_engine_has_its_memory_and_its_time():
 
 
 def test_a_figure_that_is_set_counts_and_is_marked():
-    plain = serve(plan(Scenario("llama-3.1-8b", device="h100-sxm", engine="vllm")))
+    plain = evaluate(Scenario("llama-3.1-8b", device="h100-sxm", engine="vllm"))
     half = replace(plain.plan.scenario, set="fraction:0.5,layer_us:500")
     assert plain.estimate.pull(np.inf) != 1
-    changed = serve(plan(half))
+    changed = evaluate(half)
     # Half of the device, less what the whole fraction took: by hand from the two budgets.
     total = plain.plan.memory_usable_bytes
     assert changed.reserve.budget_bytes == pytest.approx(total / 2)
@@ -220,7 +227,7 @@ def test_a_cached_prefix_spares_its_work():
     assert half.projection_flops == whole.projection_flops / 2
     # The second half of a causal triangle: 3/4 of it, and a hair.
     assert half.attention_flops / whole.attention_flops == pytest.approx(0.75, abs=1e-3)
-    assert serve(half).ttft_s.value < serve(whole).ttft_s.value
+    assert evaluate(half.scenario).ttft_s.value < evaluate(scenario).ttft_s.value
     assert plan(replace(scenario, prefix=9000)).new_prompt_tokens == 1
 
 
@@ -233,7 +240,7 @@ def test_a_mix_pays_for_the_prompts_that_arrive():
         output=200,
         set="batched_tokens:2048",
     )
-    served = serve(plan(scenario))
+    served = evaluate(scenario)
     # A prompt of 4,000 tokens in two passes of at most 2,048 each time one of 15 others ends.
     part = 15 / 200 * 2
     assert served.mixed.part == pytest.approx(part)
@@ -258,7 +265,7 @@ def test_computing_overtakes_reading_where_the_crossover_says():
 
 @given(scenarios())
 def test_printed_arithmetic_of_the_engine_gives_the_printed_result(scenario):
-    served = serve(plan(scenario))
+    served = evaluate(scenario)
     if served.ideal:
         return
     for each in arithmetic.with_engine(served):
@@ -269,11 +276,11 @@ def test_printed_arithmetic_of_the_engine_gives_the_printed_result(scenario):
 
 @given(scenarios())
 def test_the_verdict_and_figures_of_any_engine_are_words(scenario):
-    served = serve(plan(scenario))
-    verdict, detail = answer.served_verdict(served)
+    served = evaluate(scenario)
+    verdict, detail = answer.verdict(served)
     assert verdict.endswith(".")
     assert detail.endswith(".")
-    assert len(answer.figures(served)) == 6
+    assert len(figures.headlines(served)) == 6
     for picture in of_plan.pictures(served):
         assert picture.alt
         assert len(picture.table())
@@ -288,29 +295,29 @@ def test_an_engine_s_link_says_what_it_means():
 
 
 def test_the_ideal_engine_changed_is_an_engine_like_any_other():
-    own = serve(plan(Scenario()))
-    changed = serve(plan(Scenario(set="bandwidth_efficiency:0.7")))
+    own = evaluate(Scenario())
+    changed = evaluate(Scenario(set="bandwidth_efficiency:0.7"))
     assert own.ideal
     assert not changed.ideal
     found = plan_report.as_dict(changed)
     assert found["decode_step_s"] == own.plan.decode_step_s
     assert found["decode_step_calibrated_s"] == pytest.approx(own.plan.decode_step_s / 0.7)
-    assert {each.kind for each in answer.figures(changed)[3:]} == {"as set"}
-    kinds = {each.key: each.kind for each in plan_report.numbers(changed)}
+    assert {each.note for each in figures.headlines(changed)[3:]} == {"as set"}
+    kinds = {each.key: each.kind for each in figures.entries(changed)}
     assert kinds["decode_step_calibrated_s"] == "as set"
-    assert "to 22.5" not in answer.served_verdict(changed)[1]
-    assert "that you changed" in answer.left_out(changed)
-    assert "that you changed" not in answer.left_out(own)
+    assert "to 22.5" not in answer.verdict(changed)[1]
+    assert "that you changed" in " ".join(answer.limits(changed))
+    assert "that you changed" not in " ".join(answer.limits(own))
     # Prompts that arrive cost the ideal engine nothing, so that counting is all there too.
-    assert serve(plan(Scenario(output=500))).ideal
+    assert evaluate(Scenario(output=500)).ideal
 
 
 @given(scenarios())
 def test_each_way_to_fit_that_an_engine_s_verdict_names_does(scenario):
-    own = serve(plan(scenario))
-    if answer.fits(own) or own.ideal:
+    own = evaluate(scenario)
+    if own.fits or own.ideal:
         return
-    detail = answer.served_verdict(own)[1]
+    detail = answer.verdict(own)[1]
     for pattern, change in (
         (r"([\d,]+) requests?", lambda found: {"concurrency": int(found.replace(",", ""))}),
         (r"([\d,]+) tokens", lambda found: {"context": int(found.replace(",", ""))}),
@@ -318,20 +325,20 @@ def test_each_way_to_fit_that_an_engine_s_verdict_names_does(scenario):
         (r"([\d.,]+) TB of memory", lambda found: {"memory": 1e3 * float(found.replace(",", ""))}),
     ):
         for found in re.findall(pattern, detail):
-            assert serve(plan(replace(scenario, **change(found)))).fits, detail
+            assert evaluate(replace(scenario, **change(found))).fits, detail
     if "batched tokens" in detail:
-        assert serve(plan(answer.with_small_step(scenario))).fits
+        assert evaluate(answer.with_small_step(scenario)).fits
     if "an 8-bit cache" in detail:
-        assert serve(plan(answer.with_small_cache(scenario))).fits
+        assert evaluate(answer.with_small_cache(scenario)).fits
     for found in re.findall(r"(\d+) devices", detail):
         able = layouts(scenario.the_model, int(found))[0]
         words = {"tp": able.tensor, "pp": able.pipeline, "dp": able.data, "ep": able.expert}
-        assert serve(plan(replace(scenario, **words))).fits
+        assert evaluate(replace(scenario, **words)).fits
 
 
 def test_what_an_engine_lacks_is_named_for_the_engine():
-    said, detail = answer.served_verdict(
-        serve(plan(Scenario("llama-3.1-8b", device="h100-sxm", engine="vllm-0.26", context=65_536)))
+    said, detail = answer.verdict(
+        evaluate(Scenario("llama-3.1-8b", device="h100-sxm", engine="vllm-0.26", context=65_536))
     )
     assert said == "Does not fit: vLLM 0.26 to 0.33 holds 6 requests of 65,536 tokens."
     assert "It would fit with 6 requests, or 28,480 tokens each, or 4 devices, or " in detail
@@ -359,12 +366,12 @@ def test_what_an_engine_lacks_is_named_for_the_engine():
     ],
 )
 def test_the_three_capacities_of_a_device_in_words(scenario, said):
-    assert answer.memory_help(serve(plan(scenario))) == said
+    assert explain.memory_help(evaluate(scenario)) == said
 
 
 @pytest.mark.parametrize("engine", presets.engines())
 def test_an_engine_fills_no_more_than_it_may_within_its_fraction(engine):
-    served = serve(plan(Scenario("llama-3.1-8b", device="h100-sxm", engine=engine)))
+    served = evaluate(Scenario("llama-3.1-8b", device="h100-sxm", engine=engine))
     held, sizes = served.reserve, capacities(served)
     on_top = sum(
         float(getattr(held, f"{term}_bytes"))

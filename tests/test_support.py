@@ -3,17 +3,16 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from planner import Scenario, answer, plan
+from planner import Scenario, answer, evaluate
 from planner.compare import comparison, differences
 from planner.inputs import presets, support
-from planner.reports import plan_report
-from planner.serving import serve
+from planner.reports import document, plan_report
 
 MAKERS = {device.maker for device in presets.accelerators().values()}
 
 
 def served(engine, device):
-    return serve(plan(Scenario("llama-3.1-8b", device=device, engine=engine)))
+    return evaluate(Scenario("llama-3.1-8b", device=device, engine=engine))
 
 
 def test_every_engine_says_what_it_runs_on_and_where_that_was_read():
@@ -106,7 +105,7 @@ def test_a_link_that_asks_for_it_is_answered_with_a_warning_beside_the_figures()
     assert found["engine_warning"] == warning
     assert found["engine"] == "llama.cpp-metal"
     assert found["decode_step_calibrated_s"] > 0
-    for written in (plan_report.as_markdown(wrong), plan_report.as_csv(wrong)):
+    for written in (document.markdown(plan_report.document(wrong)), plan_report.as_csv(wrong)):
         assert warning in written
     right = plan_report.as_dict(served("llama.cpp-metal", "apple-m4-max"))
     assert right["engine_warning"] == ""
@@ -116,11 +115,11 @@ def test_a_link_that_asks_for_it_is_answered_with_a_warning_beside_the_figures()
 def test_a_comparison_warns_too():
     link = "a=device%3Drtx-4090%26engine%3Dllama.cpp-metal&b=device%3Drtx-4090%26engine%3Dvllm"
     shown = differences.shown(comparison.decode(link)[0])
-    table = differences.figures(shown).set_index("figure")
+    table = differences.results(shown).set_index("figure")
     first, second = table.loc["Warning"]
     assert "does not run on GeForce RTX 4090" in first
     assert second == ""
-    assert "Warning" not in set(differences.figures(shown[1:])["figure"])
+    assert "Warning" not in set(differences.results(shown[1:])["figure"])
 
 
 def test_the_page_offers_what_runs_and_warns_of_what_does_not():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import Scenario, formulas, plan
+from planner import Scenario, evaluate, formulas
 from planner.engines.passes import Kernel, Work, pass_time
 from planner.engines.timing import (
     KernelTiming,
@@ -22,7 +22,7 @@ from planner.inputs import overrides, presets
 from planner.inputs.scenario import decode
 from planner.latency.estimate import NEARLY, SATURATED, STABLE, load_state
 from planner.latency.work import Rates
-from planner.serving import serve, time_figure
+from planner.serving import time_figure
 from tests.test_plan import scenarios
 
 # Llama 70B FP8 on four H100, 16 requests of 922 tokens in and out: 13.19 ms measured.
@@ -41,7 +41,7 @@ BY_HAND = Scenario(
 
 
 def served(**changes):
-    return serve(plan(replace(BY_HAND, **changes)))
+    return evaluate(replace(BY_HAND, **changes))
 
 
 # --- equations ------------------------------------------------------------------------------------
@@ -131,12 +131,12 @@ def test_what_does_not_fit_waits():
     assert own.running + own.waiting == 128
     assert own.load == SATURATED
     assert own.ttft_loaded_s.value == own.ttft_loaded_s.high == np.inf
-    assert own.all_per_s.value == pytest.approx(own.running / own.token_s.value)
+    assert own.tokens_per_s_total.value == pytest.approx(own.running / own.tpot_s.value)
     alone = served(
         device="h200-sxm", bandwidth=4800.0, memory=None, tp=1, concurrency=int(own.running),
         context=5120, prompt=1024, output=8192, engine="tensorrt-llm", cache_k="fp8", cache_v="fp8",
     )  # fmt: skip
-    assert alone.token_s == own.token_s
+    assert alone.tpot_s == own.tpot_s
     assert alone.waiting == 0
     # An engine that admits what fits now runs more of them at once.
     assert served(
@@ -148,8 +148,8 @@ def test_what_does_not_fit_waits():
 def test_what_no_device_holds_is_timed_as_if_one_request_did():
     none = served(weights="fp16", tp=1, concurrency=4)
     assert (none.running, none.waiting, none.fits) == (0, 4, False)
-    assert none.token_s.value == served(weights="fp16", tp=1, concurrency=1).token_s.value
-    assert none.all_per_s.value == 0
+    assert none.tpot_s.value == served(weights="fp16", tp=1, concurrency=1).tpot_s.value
+    assert none.tokens_per_s_total.value == 0
 
 
 def test_a_load_is_stable_near_or_beyond():
@@ -180,7 +180,7 @@ def test_near_saturation_a_first_token_is_a_range():
 @pytest.mark.parametrize("engine", [id for id in serving_engines() if id in presets.engines()])
 def test_a_step_grows_with_requests_context_and_prompts(engine):
     def steps(**varied):
-        own = serve(plan(replace(BY_HAND, engine=engine, memory=100_000.0), **varied))
+        own = evaluate(replace(BY_HAND, engine=engine, memory=100_000.0), **varied)
         work, timing = own.estimate.work, own.timing
         return loaded_step(timing, work, own.estimate.requests, 922, 8192).total_s
 
@@ -195,7 +195,7 @@ def test_a_step_grows_with_requests_context_and_prompts(engine):
 
 @given(scenarios())
 def test_a_fixed_batch_is_a_pass(scenario):
-    own = serve(plan(scenario))
+    own = evaluate(scenario)
     if not isinstance(own.timing, KernelTiming):
         return
     work, requests = own.estimate.work, own.estimate.requests
@@ -206,7 +206,7 @@ def test_a_fixed_batch_is_a_pass(scenario):
 
 @given(scenarios(), st.sampled_from(list(overrides.TIME)))
 def test_a_figure_set_to_what_it_stands_at_changes_nothing(scenario, name):
-    own = serve(plan(replace(scenario, set="")))
+    own = evaluate(replace(scenario, set=""))
     if not isinstance(own.timing, KernelTiming) or name.endswith("efficiency"):
         return  # of shares the page shows that of the matrices, and sets all
     same = own.timing.changed({name: time_figure(own, name)})
@@ -238,12 +238,12 @@ def test_an_engine_with_passes_of_its_own_for_prompts_waits_for_them():
 def test_data_parallel_groups_meet_at_the_experts():
     one = Scenario("deepseek-v3", device="h200-sxm", tp=8, engine="sglang", concurrency=64)
     many = replace(one, tp=1, dp=8, ep=8)
-    work, apart = serve(plan(one)).estimate.work, serve(plan(many)).estimate.work
+    work, apart = evaluate(one).estimate.work, evaluate(many).estimate.work
     # Each device has an eighth of the experts either way, and reads what all 64 tokens need.
     assert apart.expert_bytes == pytest.approx(work.expert_bytes)
     assert apart.expert_read_bytes(8) == pytest.approx(work.expert_read_bytes(64))
     assert apart.groups == 8
-    own = serve(plan(many))
+    own = evaluate(many)
     sums = pass_time(apart, own.timing.kernels, own.timing.host, 8, 8, 0).sums_s
     # No sum after attention, one of all tokens over all devices after the experts.
     half = formulas.tensor_sums_seconds(
@@ -255,7 +255,7 @@ def test_data_parallel_groups_meet_at_the_experts():
 
 def test_devices_multiply_a_format_as_they_can():
     def work(device, weights, model="llama-3.1-70b"):
-        own = serve(plan(Scenario(model, weights=weights, device=device, engine="vllm")))
+        own = evaluate(Scenario(model, weights=weights, device=device, engine="vllm"))
         return own.timing.kernels, own.estimate.work
 
     shares = kernel_shares()
@@ -285,7 +285,7 @@ def test_a_device_typed_by_hand_has_half_its_peak_at_32_bits():
 def test_a_link_of_a_changed_figure_still_opens():
     scenario, notices = decode("model=llama-3.1-8b&device=h100-sxm&engine=vllm&set=layer_us:60")
     assert notices == ()
-    assert serve(plan(scenario)).step.launches_s == pytest.approx(32 * 60e-6)
+    assert evaluate(scenario).step.launches_s == pytest.approx(32 * 60e-6)
 
 
 # --- rows -----------------------------------------------------------------------------------------

@@ -20,13 +20,12 @@ from hypothesis import strategies as st
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from planner import Scenario, decode, describe, encode, plan
+from planner import Scenario, decode, describe, encode, evaluate
 from planner.__main__ import main
 from planner.compare.comparison import decode as decode_comparison
 from planner.compare.comparison import encode as encode_comparison
 from planner.inputs.scenario import as_link
 from planner.reports import comparison_report, images, plan_html, plan_report
-from planner.serving import serve
 from planner.web import api
 from tests.browser import ROOT
 from tests.test_comparison import BAD_LINKS as BAD_COMPARISONS
@@ -52,7 +51,7 @@ def client():
 
 
 def of(scenario):
-    return plan_report.as_dict(serve(plan(scenario)))
+    return plan_report.as_dict(evaluate(scenario))
 
 
 def as_json(scenario):
@@ -201,7 +200,7 @@ def test_charts_are_pictures_over_http(client):
 
 def test_an_answer_that_takes_too_long_is_not_waited_for(monkeypatch):
     monkeypatch.setattr(api, "ANSWER_S", 0.05)
-    monkeypatch.setattr(api, "serve", lambda found: time.sleep(0.5) or serve(found))
+    monkeypatch.setattr(api, "evaluate", lambda found: time.sleep(0.5) or evaluate(found))
     with TestClient(Starlette(routes=api.routes())) as client:
         answered = client.get("/api/plan")
     assert answered.status_code == 504

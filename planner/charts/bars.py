@@ -13,7 +13,7 @@ from planner.charts.labelled import Labelled
 from planner.charts.picture import Picture, by_column
 from planner.charts.style import HEIGHT, INK, OUTLINE
 from planner.hardware import parallel
-from planner.serving import Band, Served, parts
+from planner.serving import Band, Evaluation, parts
 
 FEW = 8  # bars up to which each has an outline and, where there is a limit, its words
 ROOM = 1.2  # of an axis, for the words beside the longest bar
@@ -41,14 +41,14 @@ def memory(id: str, title: str, shown: list[Labelled]) -> Picture:
     """Memory of the fullest device, a bar a plan, up to where its engine's memory ends."""
     bars = []
     for each in shown:
-        plan, reserve = each.served.plan, each.served.reserve
+        plan, reserve = each.evaluation.plan, each.evaluation.reserve
         needs = {
             "weights": plan.device_weights_bytes,
             "overhead": reserve.overhead_bytes,
             "cache": plan.device_cache_bytes,
         }
         limit = plan.memory_usable_bytes
-        if not each.served.ideal:
+        if not each.evaluation.ideal:
             kept = reserve.weights_bytes + reserve.overhead_bytes + reserve.pool_bytes
             limit = min(limit, kept)
         needed = sum(needs.values())
@@ -65,7 +65,7 @@ def memory(id: str, title: str, shown: list[Labelled]) -> Picture:
     return _picture(id, title, "Memory", MEMORY_UNITS, bars)
 
 
-def devices(own: Served) -> Picture:
+def devices(own: Evaluation) -> Picture:
     """Memory of each device: its weights and the cache of its requests."""
     plan, bars = own.plan, []
     layout, usable = plan.scenario.layout, plan.memory_usable_bytes
@@ -87,10 +87,10 @@ def step(id: str, shown: list[Labelled]) -> Picture:
     """What a decode step is made of, a bar a plan, and one for while new prompts arrive."""
     bars = []
     for each in shown:
-        served = each.served
-        bars.append(_times(each.label, dict(parts(served.step)), served.step_s))
-        if served.mixed and not served.ideal:
-            bars.append(_times("with new prompts", dict(parts(served.mixed)), served.mixed_s))
+        result = each.evaluation
+        bars.append(_times(each.label, dict(parts(result.step)), result.step_s))
+        if result.mixed and not result.ideal:
+            bars.append(_times("with new prompts", dict(parts(result.mixed)), result.mixed_s))
     return _picture(id, "What a step is made of", "Time per token", TIME_UNITS, bars)
 
 
@@ -98,15 +98,15 @@ def first(id: str, shown: list[Labelled]) -> Picture:
     """What the first token waits for, a bar a plan."""
     bars = []
     for each in shown:
-        served, waits = each.served, each.served.first
-        if served.ideal:  # the longer of computing, each format at its peak, and of reading
-            least, compute = served.ttft_bound_s, served.prefill_bound_s
+        evaluation, waits = each.evaluation, each.evaluation.first
+        if evaluation.ideal:  # the longer of computing, each format at its peak, and of reading
+            least, compute = evaluation.ttft_bound_s, evaluation.prefill_bound_s
             named = {"compute": compute, "weights": least - compute}
             bars.append(_times(each.label, named, Band(least, least, least)))
             continue
         named = {"compute": waits.compute_s, "overhead": waits.floor_s, "link": waits.link_s}
-        named["weights"] = served.ttft_s.value - waits.total_s
-        bars.append(_times(each.label, named, served.ttft_s))
+        named["weights"] = evaluation.ttft_s.value - waits.total_s
+        bars.append(_times(each.label, named, evaluation.ttft_s))
     return _picture(id, "What the first token waits for", "First token", TIME_UNITS, bars)
 
 

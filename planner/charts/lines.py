@@ -11,7 +11,7 @@ from planner.charts.labelled import Labelled
 from planner.charts.labels import RIGHT_ABOVE, Labels
 from planner.charts.picture import Picture, by_column, stacked
 from planner.charts.style import COLOURS, HEIGHT, INK, MUTED
-from planner.serving import Served, parts
+from planner.serving import Evaluation, parts
 
 # Tokens a second at about 0.75 words a token: 238, 500 and 850 words a minute. The first is the
 # lesson's own reader (planner/lesson/streaming.py).
@@ -27,7 +27,7 @@ def latency(id: str, shown: list[Labelled], own: Labelled | None = None) -> Pict
     marked where there is none.
     """
     about = [own] if own else shown
-    slowest = max(each.served.token_s.value for each in about)
+    slowest = max(each.evaluation.tpot_s.value for each in about)
     most, size, unit = axis(max(1.05 * SLOWEST_READING_S, 2 * slowest), TIME_UNITS)
     lines = [_Line(each, size) for each in shown]
     about = [line for line in lines if line.plan in about]
@@ -111,26 +111,26 @@ class _Line:
         return stacked(areas)
 
 
-def times(served: Served, size: float) -> dict[str, np.ndarray]:
+def times(evaluation: Evaluation, size: float) -> dict[str, np.ndarray]:
     """The numbers of a line: a step, its band and its parts in units of `size` seconds; its rate.
 
     Each has the shape of the contexts. Where another input varies too, as one of (stops, 1) beside
     contexts of (1, points), each has a line for every stop.
     """
-    step, band = served.mixed or served.step, served.token_s
+    step, band = evaluation.mixed or evaluation.step, evaluation.tpot_s
     seconds = {"step": band.value, "low": band.low, "high": band.high, **dict(parts(step))}
     columns = {name: np.divide(values, size) for name, values in seconds.items()}
-    columns["rate"] = served.each_per_s.value
-    shape = np.broadcast_shapes(np.shape(served.plan.context_tokens), np.shape(band.value))
+    columns["rate"] = evaluation.tokens_per_s_per_request.value
+    shape = np.broadcast_shapes(np.shape(evaluation.plan.context_tokens), np.shape(band.value))
     return {name: np.broadcast_to(values, shape) for name, values in columns.items()}
 
 
-def sentences(label: str, served: Served) -> list[str]:
+def sentences(label: str, evaluation: Evaluation) -> list[str]:
     """What a line says under the pointer, at each of its contexts."""
-    step, band = served.mixed or served.step, served.token_s
-    load = describe.requests(served.plan.concurrency)
+    step, band = evaluation.mixed or evaluation.step, evaluation.tpot_s
+    load = describe.requests(evaluation.plan.concurrency)
     share = 100 * step.cache_s / step.total_s
-    columns = (served.plan.context_tokens, band.value, band.low, band.high, share)
+    columns = (evaluation.plan.context_tokens, band.value, band.low, band.high, share)
     rows = np.broadcast_arrays(*columns)
     return [
         f"{context:,.0f} tokens, {load}. {label}: {describe.duration(value)} a token"
@@ -145,7 +145,7 @@ def _words(lines, about, full, most, size):
     dots = [line.here for line in about]
     words = Labels(along, lambda step: step / most, drawn, dots)
     for line in about:
-        time = describe.duration(line.plan.served.token_s.value)
+        time = describe.duration(line.plan.evaluation.tpot_s.value)
         words.write(time, [line.here], weight="bold")
     for line in full:
         context, step = line.end

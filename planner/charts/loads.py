@@ -5,7 +5,7 @@ from dataclasses import replace
 import altair as alt
 import numpy as np
 
-from planner import answer, describe
+from planner import describe
 from planner.charts import marks
 from planner.charts.axes import CONCURRENCIES, LONGEST, MOST, SHORTEST, along, ceiling, up
 from planner.charts.labelled import Labelled
@@ -13,7 +13,7 @@ from planner.charts.labels import LEFT_BELOW, RIGHT_ABOVE, Labels
 from planner.charts.picture import Picture, by_column, stacked
 from planner.charts.style import COLOURS, HEIGHT
 from planner.plan import plan
-from planner.serving import Served
+from planner.serving import Evaluation
 from planner.units import GB
 
 FITS = {True: "fits", False: "does not fit"}
@@ -34,9 +34,8 @@ def fit(shown: list[Labelled], own: Labelled) -> Picture:
             f"{each.label}: {describe.requests(count)} of up to {describe.whole(tokens)} tokens fit"
             for count, tokens in zip(counts.tolist(), most.tolist(), strict=True)
         ]
-    served, load = own.served, (own.scenario.context, own.scenario.concurrency)
-    most_requests = served.plan.max_concurrency if served.ideal else served.max_concurrency
-    verdict = FITS[answer.fits(served)]
+    evaluation, load = own.evaluation, (own.scenario.context, own.scenario.concurrency)
+    verdict = FITS[bool(evaluation.fits)]
     frontiers = {each: row["context"] for each, row in zip(shown, rows, strict=True)}
     words = Labels(along, up, [(line, counts) for line in frontiers.values()], [load])
     least, greatest = rows[shown.index(own)]["longest"][[0, -1]]
@@ -62,7 +61,7 @@ def fit(shown: list[Labelled], own: Labelled) -> Picture:
             "longest": "longest context (tokens)",
         },
         f"Where a load fits, by concurrency and context. {sentence}; at most "
-        f"{describe.whole(most_requests)} requests of this context, or "
+        f"{describe.whole(evaluation.max_concurrency)} requests of this context, or "
         f"{describe.whole(own.longest)} tokens at this concurrency.",
         {"rows": sentences, "points": [sentence]},
     )
@@ -96,9 +95,9 @@ def fit_chart(dark):
     ).properties(height=HEIGHT)
 
 
-def experts(served: Served) -> Picture:
+def experts(evaluation: Evaluation) -> Picture:
     """What a step reads of a mixture of experts over the concurrency, in GB, on all devices."""
-    scenario = replace(served.plan.scenario, tp=1, pp=1, dp=1, ep=1)
+    scenario = replace(evaluation.plan.scenario, tp=1, pp=1, dp=1, ep=1)
     counts = np.union1d(CONCURRENCIES, scenario.concurrency)
     swept = plan(scenario, concurrency=counts)
     read = swept.weights_read_bytes / GB

@@ -5,24 +5,24 @@ from collections.abc import Iterator
 from planner.charts import bars, lines, loads
 from planner.charts.labelled import pair
 from planner.charts.picture import Picture
-from planner.serving import Served
+from planner.serving import Evaluation
 
 
-def pictures(served: Served) -> Iterator[Picture]:
+def pictures(evaluation: Evaluation) -> Iterator[Picture]:
     """Each picture of a plan, worked out when it is asked for.
 
     With the ideal engine the model stands beside its counterpart with heads shared, or not shared;
     with any other, the engine stands beside the ideal one.
     """
-    own, shown = pair(served)
-    engine = "" if served.ideal else "engine_"
+    own, shown = pair(evaluation)
+    engine = "" if evaluation.ideal else "engine_"
     yield bars.memory(f"{engine}memory", "Memory at this load", shown)
     yield lines.latency(f"{engine}latency", shown, own)
     yield loads.fit(shown, own)
     yield bars.step(f"{engine}step", shown)
     if engine:
         yield bars.first("engine_first", shown)
-    if served.plan.scenario.layout.devices > 1:
-        yield bars.devices(served)
-    if served.plan.model.experts:
-        yield loads.experts(served)
+    if evaluation.plan.scenario.layout.devices > 1:
+        yield bars.devices(evaluation)
+    if evaluation.plan.model.experts:
+        yield loads.experts(evaluation)

@@ -6,7 +6,7 @@ from planner import describe
 from planner.inputs import presets
 from planner.inputs.overrides import TIME, read
 from planner.plan import Plan
-from planner.serving import Served, time_figure
+from planner.serving import Evaluation, time_figure
 from planner.units import GIB
 
 
@@ -31,18 +31,18 @@ def layers(own: Plan) -> pd.DataFrame:
     return pd.DataFrame(rows).astype({"window (tokens)": "Int64"})
 
 
-def reserve(served: Served) -> pd.DataFrame:
+def reserve(evaluation: Evaluation) -> pd.DataFrame:
     """What the engine does with one device, term by term, in GiB as its log prints it."""
-    held = served.reserve
-    fraction = f"{served.engine.fraction:g} of the {served.engine.fraction_of}"
+    held = evaluation.reserve
+    fraction = f"{evaluation.engine.fraction:g} of the {evaluation.engine.fraction_of}"
     rows = [
         ("device", held.total_bytes, "what can be allocated"),
         ("budget", held.budget_bytes, fraction),
-        ("weights", held.weights_bytes, served.plan.weights.basis),
-        ("libraries and buffers", held.non_torch_bytes, _charged(served, "non_torch")),
-        ("activations at their peak", held.activation_bytes, _charged(served, "activation")),
-        ("captured graphs", held.graphs_bytes, _charged(served, "graphs")),
-        ("kept free", held.headroom_bytes, _charged(served, "headroom")),
+        ("weights", held.weights_bytes, evaluation.plan.weights.basis),
+        ("libraries and buffers", held.non_torch_bytes, _charged(evaluation, "non_torch")),
+        ("activations at their peak", held.activation_bytes, _charged(evaluation, "activation")),
+        ("captured graphs", held.graphs_bytes, _charged(evaluation, "graphs")),
+        ("kept free", held.headroom_bytes, _charged(evaluation, "headroom")),
         ("cache pool", held.pool_bytes, f"{describe.whole(held.blocks)} blocks"),
         ("of it for states", held.states_pool_bytes, "set apart whatever the context"),
         ("one block", held.block_bytes, f"{describe.whole(held.block_tokens)} tokens"),
@@ -56,26 +56,25 @@ def reserve(served: Served) -> pd.DataFrame:
     return pd.DataFrame(table, columns=["term", "GiB", "what it is"])
 
 
-def _charged(served, term):
-    when = getattr(served.engine, f"{term}_charged")
+def _charged(evaluation, term):
+    when = getattr(evaluation.engine, f"{term}_charged")
     return {"inside": "inside the budget", "before": "taken before the fraction"}.get(when, when)
 
 
-def engine(served: Served) -> pd.DataFrame:
+def engine(evaluation: Evaluation) -> pd.DataFrame:
     """The engine's figures: value, band, kind and source."""
     rows = [
-        (name, str(getattr(served.engine, name)), each.low, each.high, each.kind, each.source)
-        for name, each in served.engine.figures.items()
+        (name, str(getattr(evaluation.engine, name)), each.low, each.high, each.kind, each.source)
+        for name, each in evaluation.engine.figures.items()
         if name != "name"
     ]
     for name in TIME:
-        rows.append(
-            (name, f"{time_figure(served, name):.4g}", None, None, *_timing_source(served, name))
-        )
+        value = f"{time_figure(evaluation, name):.4g}"
+        rows.append((name, value, None, None, *_timing_source(evaluation, name)))
     return pd.DataFrame(rows, columns=["figure", "value", "from", "to", "kind", "source"])
 
 
-def _timing_source(served, name):
-    if name in read(served.plan.scenario.set):
+def _timing_source(evaluation, name):
+    if name in read(evaluation.plan.scenario.set):
         return "given", ""
-    return "calibrated", served.timing.fitted_on
+    return "calibrated", evaluation.timing.fitted_on

@@ -1,6 +1,5 @@
 """A comparison worked out: what differs between its scenarios, in words and as tables."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -9,9 +8,9 @@ import pandas as pd
 from planner import answer, describe
 from planner.compare import mistakes
 from planner.compare.comparison import LETTERS, Comparison, Variant
-from planner.inputs import presets
-from planner.inputs.scenario import ADDED, ALL_NUMBERS, LENGTHS, Scenario
-from planner.serving import Served
+from planner.figures import FIGURES, Definition
+from planner.inputs.scenario import ADDED, ALL_NUMBERS, FIND, LENGTHS, Scenario
+from planner.serving import Evaluation
 
 
 class Shown(NamedTuple):
@@ -20,7 +19,7 @@ class Shown(NamedTuple):
     letter: str
     label: str
     variant: Variant
-    served: Served
+    evaluation: Evaluation
 
     @property
     def scenario(self) -> Scenario:
@@ -28,77 +27,37 @@ class Shown(NamedTuple):
 
     @property
     def fits(self) -> bool:
-        return answer.fits(self.served)
-
-    @property
-    def step(self):
-        return self.served.token_s
+        return bool(self.evaluation.fits)
 
     @property
     def mistake(self) -> mistakes.Mistake | None:
         return mistakes.KNOWN.get(self.variant.mistake)
 
     @property
-    def reckoned(self) -> str:
-        """How: right, or wrong and by which mistake."""
+    def calculation(self) -> str:
+        """How its numbers come out: right, or wrong and by which mistake."""
         return f"wrong: {self.mistake.label}" if self.mistake else "right"
 
+    @property
+    def marked(self) -> str:
+        """Its letter, and that it is wrong where it is."""
+        return f"{self.letter} (wrong)" if self.mistake else self.letter
 
-class Row(NamedTuple):
-    """A figure that is compared: its unit in SI, its value, how it is written, and its band."""
-
-    name: str
-    unit: str
-    value: Callable[[Shown], float]
-    written: Callable[[float], str] = describe.data
-    band: Callable[[Shown], str] = lambda each: ""
-
-
-def _sure(band, written=describe.duration):
-    """How sure a figure with a band is, in words; nothing to say of the ideal engine."""
-    return lambda each: "" if each.served.ideal else answer.band(each.served, band(each), written)
+    def value(self, definition: Definition) -> float:
+        """A figure of it."""
+        return definition.number(self.evaluation)
 
 
-FIGURES = (
-    Row("Weights", "bytes", lambda each: each.served.plan.weights_bytes),
-    Row("Cache", "bytes", lambda each: each.served.plan.cache_bytes),
-    Row("Cache per token", "bytes", lambda each: each.served.plan.cache_bytes_per_token),
-    Row("Memory, fullest device", "bytes", lambda each: each.served.plan.memory_needed_bytes),
-    Row("Most requests", "", lambda each: _most_requests(each.served), describe.whole),
-    Row(
-        "Time per token",
-        "s",
-        lambda each: each.step.value,
-        describe.duration,
-        _sure(lambda each: each.step),
-    ),
-    Row(
-        "First token",
-        "s",
-        lambda each: each.served.first_token_value_s,
-        describe.duration,
-        _sure(lambda each: each.served.first_token_s),
-    ),
-    Row(
-        "All, tokens/s",
-        "1/s",
-        lambda each: each.served.all_per_s.value,
-        describe.significant,
-        _sure(lambda each: each.served.all_per_s, describe.significant),
-    ),
-)
-SUMMED_UP = ("Weights", "Cache", "Time per token", "All, tokens/s")
-
-
-def _most_requests(served: Served) -> float:
-    """The most requests of this context that fit, by the engine's own pool where there is one."""
-    return float(served.plan.max_concurrency if served.ideal else served.max_concurrency)
+# Compared besides the headline figures.
+ALSO = ("memory_needed_bytes", "max_concurrency")
+COMPARED = tuple(each for each in FIGURES if each.headline or each.key in ALSO)
+SUMMED_UP = ("weights_bytes", "cache_bytes", "decode_step_s", "tokens_per_s_total")
 
 
 def shown(comparison: Comparison) -> list[Shown]:
     """Every variant of a comparison, worked out."""
     return [
-        Shown(letter.upper(), label, each, mistakes.reckoned(each.scenario, each.mistake))
+        Shown(letter.upper(), label, each, mistakes.evaluated(each.scenario, each.mistake))
         for letter, label, each in zip(
             LETTERS, comparison.labels(), comparison.variants, strict=False
         )
@@ -110,13 +69,15 @@ def shown(comparison: Comparison) -> list[Shown]:
 
 def headline(all_: list[Shown]) -> str:
     """Which fit and which do not, in a sentence."""
-    named = {each.letter: each.letter + " (wrong)" * bool(each.mistake) for each in all_}
-    fit = [named[each.letter] for each in all_ if each.fits]
-    rest = [named[each.letter] for each in all_ if not each.fits]
-    said = [f"{_and(fit)} {'fits' if len(fit) == 1 else 'fit'}"] if fit else []
-    negated = "does not" if len(rest) == 1 else "do not"
-    said += [f"{_and(rest)} {negated}{'' if fit else ' fit'}"] if rest else []
-    return f"{', '.join(said)}."
+    fit = [each.marked for each in all_ if each.fits]
+    rest = [each.marked for each in all_ if not each.fits]
+    clauses = []
+    if fit:
+        clauses.append(f"{_and(fit)} {'fits' if len(fit) == 1 else 'fit'}")
+    if rest:
+        negated = "does not" if len(rest) == 1 else "do not"
+        clauses.append(f"{_and(rest)} {negated}" if fit else f"{_and(rest)} {negated} fit")
+    return f"{', '.join(clauses)}."
 
 
 def _and(names):
@@ -126,15 +87,16 @@ def _and(names):
 def against(first: Shown, other: Shown) -> str:
     """What one is against the first, in its headline figures; plainly where it is wrong."""
     ratios = {
-        row.name: describe.factor(row.value(other) / row.value(first))
-        for row in FIGURES
-        if row.name in SUMMED_UP and row.value(first)
+        each.label: describe.factor(other.value(each) / first.value(each))
+        for each in COMPARED
+        if each.key in SUMMED_UP and first.value(each)
     }
     same = describe.factor(1)
-    found = [f"{name.lower()} {text}" for name, text in ratios.items() if text != same]
-    said = f"{other.letter} against {first.letter}: {', '.join(found) or 'the same figures'}."
-    wrong = other.mistake
-    return f"{said} Wrong on purpose: {wrong.why}" if wrong else said
+    apart = [
+        f"{label[0].lower()}{label[1:]} {ratio}" for label, ratio in ratios.items() if ratio != same
+    ]
+    text = f"{other.letter} against {first.letter}: {', '.join(apart) or 'the same figures'}."
+    return f"{text} Wrong on purpose: {other.mistake.why}" if other.mistake else text
 
 
 # --- as tables ---
@@ -149,20 +111,17 @@ def _written(scenario, name):
         number = ALL_NUMBERS[name]
         one = number.whole and value == 1
         return f"{value:,} {number.unit.removesuffix('s') if one else number.unit}"
-    return NAMED[name][1](value) if value else "its own"
+    return FIND[name](value).name if name in FIND else value or "its own"
 
 
-NAMED = {
-    "model": ("Model", lambda value: presets.model(value).name),
-    "weights": ("Weights", lambda value: presets.weight_format(value).name),
-    "cache_k": ("Keys", lambda value: presets.cache_format(value).name),
-    "cache_v": ("Values", lambda value: presets.cache_format(value).name),
-    "device": ("Device", lambda value: presets.accelerator(value).name),
-    "engine": ("Engine", lambda value: presets.engine(value).name),
-    "set": ("Engine's figures", str),
-}
 INPUTS = {
-    **{name: label for name, (label, _) in NAMED.items()},
+    "model": "Model",
+    "weights": "Weights",
+    "cache_k": "Keys",
+    "cache_v": "Values",
+    "device": "Device",
+    "engine": "Engine",
+    "set": "Engine's figures",
     **{name: number.label for name, number in ALL_NUMBERS.items()},
 }
 
@@ -174,7 +133,7 @@ def inputs(all_: list[Shown]) -> pd.DataFrame:
         if len({getattr(each.scenario, name) for each in all_}) > 1:
             rows[label] = [_written(each.scenario, name) for each in all_]
     if any(each.mistake for each in all_):
-        rows["Reckoned"] = [each.reckoned for each in all_]
+        rows["Calculation"] = [each.calculation for each in all_]
     return _table(rows, all_, "input")
 
 
@@ -189,22 +148,29 @@ def alike(all_: list[Shown]) -> str:
     )
 
 
-def figures(all_: list[Shown]) -> pd.DataFrame:
+def results(all_: list[Shown]) -> pd.DataFrame:
     """Verdict and figures in words, a column a variant; after the first, the difference to it."""
-    rows = {"Verdict": [answer.served_verdict(each.served)[0] for each in all_]}
-    warnings = [answer.engine_warning(each.served) for each in all_]
+    first = all_[0]
+    rows = {"Verdict": [answer.verdict(each.evaluation)[0] for each in all_]}
+    warnings = [answer.engine_warning(each.evaluation) for each in all_]
     if any(warnings):
         rows["Warning"] = warnings
-    for row in FIGURES:
-        first = row.value(all_[0])
-        rows[row.name] = []
-        for place, each in enumerate(all_):
-            value, sure = row.value(each), row.band(each)
-            text = f"{row.written(value)} ({sure})" if sure else row.written(value)
-            if place and first and np.isfinite(first) and np.isfinite(value):
-                text = f"{text}, {describe.factor(value / first)}"
-            rows[row.name].append(text)
+    for figure in COMPARED:
+        rows[figure.label] = [_result(figure, first)]
+        for other in all_[1:]:
+            text, ends = _result(figure, other), (first.value(figure), other.value(figure))
+            if ends[0] and np.isfinite(ends).all():
+                text = f"{text}, {describe.factor(ends[1] / ends[0])}"
+            rows[figure.label].append(text)
     return _table(rows, all_, "figure")
+
+
+def _result(figure, each):
+    """A figure in words; how sure it is where an engine changes it."""
+    text = figure.shown(each.evaluation)
+    if each.evaluation.ideal or not figure.calibrated:
+        return text
+    return f"{text} ({figure.note(each.evaluation)})"
 
 
 def _table(rows, all_, heading):
@@ -215,9 +181,9 @@ def _table(rows, all_, heading):
 def numbers(all_: list[Shown]) -> pd.DataFrame:
     """Every figure unrounded in SI units, with its ratio to that of the first; for a CSV."""
     rows = []
-    for row in FIGURES:
-        values = [float(row.value(each)) for each in all_]
+    for figure in COMPARED:
+        values = [float(each.value(figure)) for each in all_]
         ratios = [value / values[0] if values[0] else np.nan for value in values[1:]]
-        rows.append((row.name, row.unit, *values, *ratios))
+        rows.append((figure.label, figure.unit, *values, *ratios))
     others = [f"{each.letter} / {all_[0].letter}" for each in all_[1:]]
     return pd.DataFrame(rows, columns=["figure", "unit", *(each.label for each in all_), *others])

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from planner import describe
+from planner.figures import BY_KEY, CALIBRATED, Definition
 from planner.inputs.scenario import Scenario
-from planner.plan import plan
-from planner.serving import Served, serve
+from planner.pools import reserve
+from planner.serving import Evaluation, evaluate
 from planner.units import GB, GIB
 
 
@@ -20,17 +21,15 @@ class Mistake:
 
     label: the mistake in two or three words. why: the sentence that says why it is wrong. needs:
     what a scenario must have for it to show; `change` gives {} where that is missing. figure: the
-    one that goes wrong first, read by `value` and written by `written`.
+    one that goes wrong first.
     """
 
     id: str
     label: str
     why: str
     needs: str
-    figure: str
-    value: Callable[[Served], float]
+    figure: Definition
     change: Callable[[Scenario], dict]
-    written: Callable[[float], str] = describe.data
 
 
 @dataclass(frozen=True)
@@ -48,22 +47,20 @@ class Effect:
     @property
     def sentence(self) -> str:
         """By how much the figure is off, in a sentence."""
-        each = self.mistake
+        figure, by = self.mistake.figure, describe.factor(self.factor)
         return (
-            f"{each.figure}: {each.written(self.wrong)} instead of {each.written(self.right)}, "
-            f"{describe.factor(self.factor)}."
+            f"{figure.label}: {figure.text(self.wrong)} instead of {figure.text(self.right)}, {by}."
         )
 
 
-def reckoned(scenario: Scenario, mistake: str = "", **varied) -> Served:
+def evaluated(scenario: Scenario, mistake: str = "", **varied) -> Evaluation:
     """A scenario with its engine, wrong in the way of that mistake; right where there is none.
 
-    varied: as `plan` takes it. A mistake that cannot be made here changes nothing. Raises KeyError
-    on a mistake that is not known.
+    varied: as `evaluate` takes it. A mistake that cannot be made here changes nothing. Raises
+    KeyError on a mistake that is not known.
     """
-    changes = {**(KNOWN[mistake].change(scenario) if mistake else {}), **varied}
-    engine = changes.pop("engine", None)
-    return serve(plan(scenario, **changes), engine=engine)
+    changes = KNOWN[mistake].change(scenario) if mistake else {}
+    return evaluate(scenario, **{**changes, **varied})
 
 
 def effect(scenario: Scenario, mistake: str) -> Effect | None:
@@ -71,7 +68,7 @@ def effect(scenario: Scenario, mistake: str) -> Effect | None:
     found = KNOWN[mistake]
     if not found.change(scenario):
         return None
-    right, wrong = found.value(reckoned(scenario)), found.value(reckoned(scenario, mistake))
+    right, wrong = (found.figure.band(evaluated(scenario, each)).value for each in ("", mistake))
     return Effect(found, right, wrong) if right and wrong != right else None
 
 
@@ -158,10 +155,13 @@ def _activation_once(scenario):
     return {"engine": engine.changed(**shared)}
 
 
-def _cache(served):
-    return served.plan.cache_bytes
-
-
+ACTIVATIONS = Definition(
+    "activation_bytes",
+    "Activations on a device",
+    "bytes",
+    CALIBRATED,
+    reserved=lambda plan, engine: reserve(plan, engine).activation_bytes,
+)
 MISTAKES = (
     Mistake(
         "no-gqa",
@@ -169,8 +169,7 @@ MISTAKES = (
         "Every query head is given a key and a value of its own. With grouped queries several "
         "heads share one.",
         "a model whose heads share keys and values",
-        "Cache",
-        _cache,
+        BY_KEY["cache_bytes"],
         _groups(_every_head_stores),
     ),
     Mistake(
@@ -179,8 +178,7 @@ MISTAKES = (
         "Keys and values are counted for every head. Latent attention stores one short vector for "
         "all heads together.",
         "a model with latent attention",
-        "Cache",
-        _cache,
+        BY_KEY["cache_bytes"],
         _groups(_latent_as_heads),
     ),
     Mistake(
@@ -189,8 +187,7 @@ MISTAKES = (
         "All layers are taken to keep the whole context. Sliding layers keep their window and no "
         "more.",
         "a model with sliding windows, and a context beyond them",
-        "Cache",
-        _cache,
+        BY_KEY["cache_bytes"],
         _groups(_no_window),
     ),
     Mistake(
@@ -199,8 +196,7 @@ MISTAKES = (
         "Every layer is given a cache. Recurrent layers keep a state of fixed size, and others may "
         "keep nothing at all.",
         "a model with recurrent layers",
-        "Cache",
-        _cache,
+        BY_KEY["cache_bytes"],
         _groups(_all_layers_attend),
     ),
     Mistake(
@@ -209,8 +205,7 @@ MISTAKES = (
         "The width of a head is taken as hidden size over query heads. Where a config states the "
         "width of a head, that counts.",
         "a model whose heads are not hidden size over query heads wide",
-        "Cache",
-        _cache,
+        BY_KEY["cache_bytes"],
         _groups(_width_over_heads),
     ),
     Mistake(
@@ -218,8 +213,7 @@ MISTAKES = (
         "K and V doubled twice",
         "The factor 2 for keys and values is applied to a figure that holds both already.",
         "a model that stores keys and values",
-        "Cache",
-        _cache,
+        BY_KEY["cache_bytes"],
         _groups(_twice),
     ),
     Mistake(
@@ -227,8 +221,7 @@ MISTAKES = (
         "GB read as GiB",
         "A memory in GB (10⁹ bytes) is taken to be as many GiB (2³⁰ bytes), which is 7 % more.",
         "a device",
-        "Memory",
-        lambda served: served.plan.memory_usable_bytes,
+        BY_KEY["memory_usable_bytes"],
         _binary_memory,
     ),
     Mistake(
@@ -237,8 +230,7 @@ MISTAKES = (
         "The memory for activations is counted once and divided among the devices. Each device "
         "needs all of it.",
         "an engine that states its activations, and several devices",
-        "Activations on a device",
-        lambda served: served.reserve.activation_bytes,
+        ACTIVATIONS,
         _activation_once,
     ),
     Mistake(
@@ -247,10 +239,8 @@ MISTAKES = (
         "The headline of a data sheet counts every second weight as zero. Dense weights get half "
         "of it.",
         "a device",
-        "First token",
-        lambda served: served.ttft_s.value,
+        BY_KEY["ttft_s"],
         _sparse_peak,
-        describe.duration,
     ),
     Mistake(
         "active-only",
@@ -258,8 +248,7 @@ MISTAKES = (
         "Only the parameters that one token uses are counted. All experts are resident, and many "
         "requests together read most of them.",
         "a mixture of experts",
-        "Weights",
-        lambda served: served.plan.weights_bytes,
+        BY_KEY["weights_bytes"],
         _active_only,
     ),
 )

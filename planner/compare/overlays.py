@@ -1,5 +1,7 @@
 """The two pictures of a comparison: memory as bars, time per token as lines, all plans overlaid."""
 
+from collections.abc import Iterator
+
 from planner.charts import bars, lines
 from planner.charts.labelled import Labelled
 from planner.charts.picture import Picture
@@ -9,23 +11,17 @@ from planner.models.notation import shorten
 AXIS_SIGNS = 22  # of a name on an axis
 
 
-def pictures(all_: list[Shown]) -> list[Picture]:
-    """The pictures of a comparison, in their order."""
+def pictures(all_: list[Shown]) -> Iterator[Picture]:
+    """Each picture of a comparison, worked out when it is asked for."""
     shown = [labelled(each, ink) for ink, each in enumerate(all_)]
-    return [
-        bars.memory("overlaid_memory", "Memory of the fullest device", shown),
-        lines.latency("overlaid_latency", shown),
-    ]
+    yield bars.memory("overlaid_memory", "Memory of the fullest device", shown)
+    yield lines.latency("overlaid_latency", shown)
 
 
 def labelled(each: Shown, ink: int = 0) -> Labelled:
     """A plan of a comparison as pictures show it: its letter at its line, its name at its bar."""
-    if not each.mistake:
-        return Labelled(each.label, each.served, {}, ink, short(each), each.letter)
-    changes = {**each.mistake.change(each.scenario)}
-    changes.pop("engine", None)  # the served plan has it
-    line = f"{each.letter} (wrong)"
-    return Labelled(each.label, each.served, changes, ink, short(each), line)
+    changes = each.mistake.change(each.scenario) if each.mistake else {}
+    return Labelled(each.label, each.evaluation, changes, ink, short(each), each.marked)
 
 
 def short(each: Shown) -> str:

@@ -19,8 +19,7 @@ from planner.inputs.scenario import NUMBERS, Scenario
 from planner.latency import measured
 from planner.models.model import Model
 from planner.models.notation import model_to_text
-from planner.plan import plan
-from planner.serving import Served, serve
+from planner.serving import Evaluation, evaluate
 from planner.units import GB
 
 FOLDER = "measurements"  # below presets/
@@ -162,8 +161,8 @@ def scenario_of(row) -> Scenario:
     )
 
 
-def evaluated(columns) -> list[tuple[np.ndarray, Served]]:
-    """Every row as its plan with its engine: pairs of the rows' places and what is served.
+def evaluated(columns) -> list[tuple[np.ndarray, Evaluation]]:
+    """Every row as its plan with its engine: pairs of the rows' places and the evaluation.
 
     Rows that differ in requests and lengths alone are one plan with arrays.
     """
@@ -174,7 +173,7 @@ def evaluated(columns) -> list[tuple[np.ndarray, Served]]:
     for places in groups.values():
         at = np.array(places)
         row = {name: columns[name][at[0]] for name in ALIKE}
-        own = plan(
+        own = evaluate(
             scenario_of(row),
             model=model_of(row),
             device=devices()[row["device"]],
@@ -182,6 +181,7 @@ def evaluated(columns) -> list[tuple[np.ndarray, Served]]:
             context=columns["context_tokens"][at],
             prompt=columns["prompt_tokens"][at],
             output=columns["output_tokens"][at] if row["phase"] == "serving" else 0,
+            timed_as=row["engine"],
         )
-        found.append((at, serve(own, timed_as=row["engine"])))
+        found.append((at, own))
     return found

@@ -101,10 +101,10 @@ def _evaluated():
 
 
 def _steps(columns):
-    def values(at, served):
-        estimate, step = served.estimate, served.token_s
+    def values(at, evaluation):
+        estimate, step = evaluation.estimate, evaluation.tpot_s
         case = "model" if columns["load"][at[0]] == "asked" else "stranger"
-        low, high = estimate.step_band(bool(served.mixed), case)
+        low, high = estimate.step_band(bool(evaluation.mixed), case)
         return {
             "predicted_s": step.value,
             "low_s": step.low,
@@ -115,7 +115,7 @@ def _steps(columns):
             "least_s": estimate.least_step_s,
         }
 
-    found = _filled(columns, [(at, values(at, served)) for at, served in _evaluated()])
+    found = _filled(columns, [(at, values(at, evaluation)) for at, evaluation in _evaluated()])
     part = _part(columns).assign(**found)
     without = measurements.out_of_fold()
     for name in ("setup", "sweep"):
@@ -136,11 +136,11 @@ def _left_out(part, left_out):
 
 
 def _prefills(columns):
-    def values(at, served):
-        estimate, prompts = served.estimate, columns["prompts"][at]
+    def values(at, evaluation):
+        estimate, prompts = evaluation.estimate, columns["prompts"][at]
         together = estimate.work.together(prompts)
         ideal = first_token_bound_s(estimate.timing, together)
-        first = estimate.timing.prompt(together, served.engine.batched_tokens)
+        first = estimate.timing.prompt(together, evaluation.engine.batched_tokens)
         band = estimate.alone(first, ideal)
         return {
             "predicted_s": band.value,
@@ -153,7 +153,7 @@ def _prefills(columns):
         }
 
     evaluated = measurements.evaluated(columns)
-    found = _filled(columns, [(at, values(at, served)) for at, served in evaluated])
+    found = _filled(columns, [(at, values(at, evaluation)) for at, evaluation in evaluated])
     part = _part(columns).assign(**found)
     without = part["id"].map(measurements.out_of_fold()["source_ms"]).where(part["fitted"])
     return _left_out(part, without)
@@ -169,17 +169,17 @@ def _first_tokens(columns):
         if phase == "first":
             here &= columns["fitted"]  # those that are shown alone are not clean runs
 
-        def values(served, which=which):
-            band: Band = which(served)
+        def values(evaluation, which=which):
+            band: Band = which(evaluation)
             return {
                 "predicted_s": np.where(np.isfinite(band.value), band.value, np.nan),
                 "low_s": band.low,
                 "high_s": band.high,
-                "ideal_s": served.ttft_bound_s,
+                "ideal_s": evaluation.ttft_bound_s,
             }
 
         groups = [(at, s) for at, s in _evaluated() if here[at].any() and which(s)]
-        found = _filled(columns, [(at, values(served)) for at, served in groups])
+        found = _filled(columns, [(at, values(evaluation)) for at, evaluation in groups])
         part = _part(own, phase, phase).assign(**found)[here]
         part = part[part["predicted_s"].notna()]
         id = part["id"].str.removesuffix(f"-{phase}")

@@ -22,11 +22,11 @@ FITS, NOT = "fits", "does not fit"
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of a page: what a link calls it, what it is, and the value as printed.
+    """One figure as a page shows it: what a link calls it, what it is, and the value as printed.
 
     value: in `unit`, the unit a guess is made in; None where the figure can only be shown. options:
     the answers to choose from where it is no number; then `text` is one of them. also: figures that
-    say the same in other words, hidden with it.
+    say the same in other words, hidden with it. note: what the value is, or the ends of its band.
     """
 
     id: str
@@ -37,6 +37,7 @@ class Figure:
     unit: str = ""
     options: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
+    note: str = ""
 
     @property
     def askable(self):
@@ -105,9 +106,9 @@ def decode(
     if unknown:
         listed = ", ".join(f"“{shorten(name, 20)}”" for name in unknown[:5])
         notices.append(Notice("ask", f"Not a figure of this page: {listed}", "not asked"))
-    said = next(iter(query.get("say", ())), "")
-    say = plain(said)
-    if len(say) < len(said.strip()):
+    sentence = next(iter(query.get("say", ())), "")
+    say = plain(sentence)
+    if len(say) < len(sentence.strip()):
         text = f"The sentence is longer than {SAY_LENGTH} signs"
         notices.append(Notice("say", text, "it was cut"))
     room = next(iter(query.get("room", ())), "").strip().lower()

@@ -88,6 +88,13 @@ class Scenario:
     tokens of a request's prompt, 0 where it is the whole context; prefix: how many of them are in
     the cache already; output: tokens that a request writes, 0 where no new prompts arrive.
     Raises ValueError, naming the input, on a value that is not allowed.
+
+    >>> from planner import Scenario
+    >>> Scenario("llama-3.1-70b", device="h100-sxm", tp=4).bandwidth
+    3350
+    >>> Scenario(context=100)
+    Traceback (most recent call last):
+    ValueError: context: 100 is not a whole number from 128 to 1,048,576
     """
 
     model: str = "lesson-7b-gqa"
@@ -199,7 +206,13 @@ def as_link(scenario: Scenario) -> dict[str, str]:
 
 
 def encode(scenario: Scenario) -> str:
-    """The query string that holds the whole scenario."""
+    """The query string that holds the whole scenario.
+
+    >>> from planner import Scenario, decode, encode
+    >>> query = encode(Scenario(context=4096))
+    >>> decode(query)[0] == Scenario(context=4096)
+    True
+    """
     return write(as_link(scenario))
 
 
@@ -208,6 +221,13 @@ def decode(query: str | Mapping[str, Sequence[str]]) -> tuple[Scenario, tuple[No
 
     Never raises. A missing parameter takes its default; a bad one takes the nearest sane value and
     is named in a notice. `query` is the text after the question mark or its values by name.
+
+    >>> from planner import decode
+    >>> scenario, notices = decode("model=llama-3.1-8b&context=many")
+    >>> scenario.context
+    8192
+    >>> print(notices[0].text)
+    “many” is not a number; 8,192 is used instead.
     """
     values, notices = read_values(query, PARAMETERS, _default)
     values |= _divisible(values, notices)

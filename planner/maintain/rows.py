@@ -124,15 +124,15 @@ def gather(columns, by_kernels: bool) -> Rows:
     }
     requests, full, pass_tokens, mixes = (np.zeros(count) for _ in range(4))
     setups, kept, timing = [None] * count, np.zeros(count, bool), None
-    for at, served in measurements.evaluated(columns):
-        estimate = served.estimate
+    for at, evaluation in measurements.evaluated(columns):
+        estimate = evaluation.estimate
         if isinstance(estimate.timing, KernelTiming) != by_kernels:
             continue
         kept[at] = True
         for name, values in work.items():
             values[at] = getattr(estimate.work, name)
-        requests[at], pass_tokens[at] = estimate.requests, served.engine.batched_tokens
-        full[at] = served.fullness
+        requests[at], pass_tokens[at] = estimate.requests, evaluation.engine.batched_tokens
+        full[at] = evaluation.fullness
         for place in at:
             setups[place] = estimate.setup
         if by_kernels:

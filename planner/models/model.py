@@ -52,6 +52,10 @@ class LayerGroup:
     window in full. index_bytes: extra bytes of an entry, the key of a sparse-attention indexer.
     state_bytes: the fixed state of a recurrent layer for one request. A layer with query heads and
     no key-value heads reads the cache of another one. Raises ValueError on an impossible number.
+
+    >>> from planner import LayerGroup
+    >>> LayerGroup(32, query_heads=32, kv_heads=8, key_dim=128, value_dim=128).bytes_per_token()
+    131072
     """
 
     layers: int
@@ -174,6 +178,12 @@ class Model:
     routed expert. dtype: how the published weights are stored, by the id of a weight format.
     file_bytes: size of the published weights where it is known exactly, or what its config says of
     each part. 0 or None where a source is silent.
+
+    >>> from planner import LayerGroup, Model, Scenario, evaluate
+    >>> group = LayerGroup(32, query_heads=32, kv_heads=8, key_dim=128, value_dim=128)
+    >>> own = Model("own", "My model", (group,), parameters=8_030_261_248)
+    >>> evaluate(Scenario(), model=own).plan.weights_bytes
+    16060522496.0
     """
 
     id: str

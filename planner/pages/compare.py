@@ -98,10 +98,10 @@ def results(found: Comparison):
         table(apart)
     st.html(f"<small>For all: {escape(differences.alike(all_))}</small>")
     st.markdown("**What comes of it**")
-    table(differences.figures(all_))
-    pictures = overlays.pictures(all_)
-    controls.show_pictures(
-        pictures, lambda picture, dark: screen.sized(picture.specification(dark), text=14)
+    table(differences.results(all_))
+    pictures = controls.show_pictures(
+        overlays.pictures(all_),
+        lambda picture, dark: screen.sized(picture.specification(dark), text=14),
     )
     with controls.folded("mistakes", "Why does another calculator say otherwise?") as open_:
         if open_:

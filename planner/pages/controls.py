@@ -29,8 +29,7 @@ from planner.inputs.scenario import (
 from planner.lesson import plan_questions
 from planner.pages import predict, screen
 from planner.pages.components import component
-from planner.plan import plan
-from planner.serving import serve, time_figure
+from planner.serving import evaluate, time_figure
 
 UNSEEN = (  # read aloud, but not to be seen
     '<p style="position: absolute; width: 1px; height: 1px; overflow: hidden; '
@@ -226,7 +225,7 @@ def _current(key):
     now = st.session_state.scenario
     if key in overrides.MEMORY:
         return float(getattr(now.the_engine, key))
-    return float(time_figure(serve(plan(now)), key))
+    return float(time_figure(evaluate(now), key))
 
 
 def _add_setting():

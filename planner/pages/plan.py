@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from planner import answer, describe, plan
+from planner import answer, describe
 from planner.charts import of_plan
 from planner.charts import tables as plan_tables
 from planner.pages import (
@@ -16,7 +16,7 @@ from planner.pages import (
     take_along,
 )
 from planner.reports import plan_report
-from planner.serving import serve
+from planner.serving import evaluate
 
 METRIC_WIDTH = {False: 132, True: 170}  # by presenting
 path.follow()
@@ -49,33 +49,23 @@ with st.sidebar:
     screen.switch(turning=bool(path.stop("plan")))
     controls.examples(told=not predict.asked_on("plan").open)
 
-own = plan(scenario)
-served = serve(own)
+evaluation = evaluate(scenario)
+own = evaluation.plan
 
 controls.show_notices(notices)
-asked = predict.plan(served)
-verdict, detail = asked.verdict(*answer.served_verdict(served, warned=False))
+asked = predict.plan(evaluation)
+verdict, detail = asked.verdict(*answer.verdict(evaluation, warned=False))
 st.title(verdict, anchor=False)
 st.markdown(detail)
 with st.container(key="inputs"):
     st.markdown(f":small[{describe.as_text(describe.inputs(own))}]")
 
-warning = answer.engine_warning(served)
+warning = answer.engine_warning(evaluation)
 if warning:
     st.warning(warning, icon=":material/warning:")
-with st.container(horizontal=True, key="figures", gap="small"):
-    for each in asked.figures(answer.figures(served)):
-        st.metric(
-            each.name,
-            each.value,
-            each.kind,
-            delta_color="off",
-            delta_arrow="off",
-            help=each.help,
-            width=METRIC_WIDTH[screen.presenting()],
-        )
+asked.metrics(METRIC_WIDTH)
 
-pictures = controls.show_pictures(of_plan.pictures(served), asked.specification)
+pictures = controls.show_pictures(of_plan.pictures(evaluation), asked.specification)
 
 with controls.folded("model-box", "The model") as open_:
     if open_ and asked.answered(st):
@@ -83,16 +73,16 @@ with controls.folded("model-box", "The model") as open_:
         st.dataframe(plan_tables.layers(own), hide_index=True, key="layers-table")
         st.caption(f"Source: {own.model.source or 'this link'}")
 
-if not served.ideal:
+if not evaluation.ideal:
     with controls.folded("reserve-box", "What the engine takes") as open_:
         if open_ and asked.answered(st):
-            st.text(served.reserve.line())
-            st.dataframe(plan_tables.reserve(served), hide_index=True, key="reserve-table")
-            st.dataframe(plan_tables.engine(served), hide_index=True, key="engine-table")
+            st.text(evaluation.reserve.line())
+            st.dataframe(plan_tables.reserve(evaluation), hide_index=True, key="reserve-table")
+            st.dataframe(plan_tables.engine(evaluation), hide_index=True, key="engine-table")
 
 with controls.folded("arithmetic", "The arithmetic") as open_:
     if open_ and asked.answered(st):
-        for each in plan_report.equations(served):
+        for each in plan_report.equations(evaluation):
             st.markdown(
                 f"**{each.title}** = {each.symbols}  \n`{each.numbers}` = **{each.result}**"
             )
@@ -103,11 +93,11 @@ with controls.folded("numbers", "The numbers") as open_:
 
 with controls.folded("take-along", "Take it along") as open_:
     if open_ and asked.answered(st):
-        take_along.show(served, pictures)
+        take_along.show(evaluation, pictures)
 
 with controls.folded("left-out", "What this leaves out") as open_:
     if open_:
-        st.markdown(answer.left_out(served))
+        st.markdown("\n".join(f"- {each}" for each in answer.limits(evaluation)))
 
 asked.share()
 path.bar("plan")

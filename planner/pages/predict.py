@@ -17,7 +17,7 @@ from planner.lesson import path, room
 from planner.lesson import plan_questions as plan_page
 from planner.lesson.questions import read_number
 from planner.pages import classroom, screen
-from planner.serving import Served
+from planner.serving import Evaluation
 
 HIDDEN = "?"
 TEXT = {False: 20, True: 17}  # size of words on a chart for a room, by whether it is of a plan
@@ -72,28 +72,30 @@ class Asked:
     question: Question
     known: tuple[Figure, ...]
     query: str
-    own: Served | None = None
+    own: Evaluation | None = None
     crowded: bool = False
 
     @property
     def hidden(self):
         return self.question.hidden(self.known)
 
-    def metrics(self):
-        """The figures, side by side; a question mark where a guess is due."""
+    def metrics(self, width=METRIC_WIDTH):
+        """The figures, side by side; a question mark where a guess is due. width: by presenting."""
         with st.container(horizontal=True, key="figures", gap="small"):
             for figure in self.known:
+                if figure.options:  # the verdict, which stands above them
+                    continue
                 shut = figure.id in self.hidden
                 unit = "" if figure.unit in figure.text else figure.unit
                 aside = f" ({unit})" if unit and screen.presenting() else ""
                 st.metric(
                     figure.label + aside,
                     HIDDEN if shut else figure.text,
-                    None if aside else unit or None,
+                    (figure.note if not shut else "") or (not aside and unit) or None,
                     delta_color="off",
                     delta_arrow="off",
                     help=None if shut else figure.help or None,
-                    width=METRIC_WIDTH[screen.presenting()],
+                    width=width[screen.presenting()],
                 )
 
     def allows(self, gives) -> bool:
@@ -138,14 +140,6 @@ class Asked:
             return answer, detail
         return "What do you expect?", "The answer shows once you have guessed."
 
-    def figures(self, rows):
-        """The headline figures, with a question mark where a guess is due."""
-        shut = {figure.label for figure in self.known if figure.id in self.hidden}
-        return [
-            row._replace(value=HIDDEN, kind="", help=None) if row.name in shut else row
-            for row in rows
-        ]
-
     # --- making a question ---
 
     def share(self):
@@ -183,14 +177,14 @@ class Asked:
 NOTHING_ASKED = Asked("", Question(), (), "")
 
 
-def plan(own: Served) -> Asked:
+def plan(own: Evaluation) -> Asked:
     """The Plan page under its question: draws the question and takes the guesses."""
     query = encode(own.plan.scenario)
     screen.dress(query + suffix("plan", **screen.parameters()))
-    return ask("plan", plan_page.figures(own), query, own)
+    return ask("plan", plan_page.asked(own), query, own)
 
 
-def ask(page: str, figures: tuple[Figure, ...], query: str, own: Served | None = None) -> Asked:
+def ask(page: str, figures: tuple[Figure, ...], query: str, own: Evaluation | None = None) -> Asked:
     """Draw a page's question, if it has one, and take the guesses made so far into account."""
     asked = asked_on(page)
     if not asked.ask and not asked.say:

@@ -15,11 +15,12 @@ from planner.reports import (
     commands,
     comparison_html,
     comparison_report,
+    document,
     images,
     plan_html,
     plan_report,
 )
-from planner.serving import Served
+from planner.serving import Evaluation
 
 _images = component("copy_image")
 FORMS = {
@@ -31,20 +32,20 @@ FORMS = {
 }
 
 
-def show(served: Served, pictures: list[Picture]):
+def show(evaluation: Evaluation, pictures: list[Picture]):
     """Downloads of the plan, and the commands that start it. What takes long is made on a click."""
     at = screen.address()
     _downloads(
         "plan",
-        html=lambda: plan_html.as_html(served, at),
-        markdown=lambda: plan_report.as_markdown(served, at),
-        csv=lambda: plan_report.as_csv(served),
-        json=lambda: _json(plan_report.with_sources(served)),
-        charts=lambda: images.archive(pictures, plan_html.origin(served, at)),
+        html=lambda: plan_html.as_html(evaluation, at),
+        markdown=lambda: document.markdown(plan_report.document(evaluation, at)),
+        csv=lambda: plan_report.as_csv(evaluation),
+        json=lambda: _json(plan_report.with_sources(evaluation)),
+        charts=lambda: images.archive(pictures, plan_html.origin(evaluation, at)),
     )
-    query = encode(served.plan.scenario)
+    query = encode(evaluation.plan.scenario)
     _copy("plan", pictures, query)
-    for each in commands.of(served):
+    for each in commands.of(evaluation):
         st.code(each.script(), language="bash", wrap_lines=True)
     _elsewhere("plan", f"{at.rstrip('/')}/api/plan?{query}", query)
 
@@ -55,7 +56,7 @@ def show_comparison(found: Comparison, pictures: list[Picture]):
     _downloads(
         "comparison",
         html=lambda: comparison_html.as_html(found, at),
-        markdown=lambda: comparison_report.as_markdown(found, at),
+        markdown=lambda: document.markdown(comparison_report.document(found, at)),
         csv=lambda: comparison_report.as_csv(found),
         json=lambda: _json(comparison_report.as_dict(found, plan_report.with_sources)),
         charts=lambda: images.archive(pictures, comparison_html.origin(found, at)),

@@ -5,14 +5,15 @@ calculator gets the figure on the page (a test does just that).
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from planner import describe
 from planner.engines.memory import TERMS
+from planner.figures import BY_KEY
 from planner.hardware import parallel
 from planner.inputs import presets
 from planner.plan import READING_TOKENS_PER_S, Plan
-from planner.serving import Served, parts
+from planner.serving import Evaluation, parts
 from planner.units import GB, GIGA, TERA
 
 
@@ -25,6 +26,13 @@ class Worked:
     numbers: str
     result: str
     value: float
+
+
+def _worked(plan: Plan, key: str, numbers: str) -> Worked:
+    """The equation of a figure of the table, with this plan's numbers in it."""
+    figure = BY_KEY[key]
+    value = getattr(plan, key)
+    return Worked(figure.label, figure.formula, numbers, figure.text(value), value)
 
 
 def exact(value: float) -> str:
@@ -76,7 +84,7 @@ def _weights(plan):
         for bits, count in parts.items()
         if count
     )
-    yield Worked("Weights", "Σ P · bits / 8", text, describe.data(total), total)
+    yield _worked(plan, "weights_bytes", text)
 
 
 def _layer_bytes(plan, group):
@@ -109,16 +117,11 @@ def _cache(plan):
     growing = [text for text in growing if text]
     windowed = [text for text in windowed if text]
     if growing:
-        yield Worked(
-            "Cache for one token",
-            "2 · L · H_kv · d_h · b",
-            " + ".join(growing),
-            f"{exact(plan.cache_bytes_per_token)} bytes",
-            plan.cache_bytes_per_token,
-        )
+        token = _worked(plan, "cache_bytes_per_token", " + ".join(growing))
+        yield replace(token, result=f"{exact(plan.cache_bytes_per_token)} bytes")
     for text, (each, most) in zip(windowed, plan.cache.windowed, strict=True):
         yield Worked(
-            f"Cache for one token in layers that keep {most:,} tokens",
+            f"Cache per token in layers that keep {most:,} tokens",
             "2 · L · H_kv · d_h · b",
             text,
             f"{exact(each)} bytes",
@@ -143,32 +146,14 @@ def _cache(plan):
         f"{exact(plan.cache.per_token)} bytes × {context} tokens" if plan.cache.per_token else "",
         *(f"{exact(p)} bytes × min({context}, {w:,}) tokens" for p, w in plan.cache.windowed),
     ]
-    yield Worked(
-        "Cache of one request",
-        "Σ bytes per token · n",
-        " + ".join(part for part in parts if part) or "0 bytes",
-        describe.data(request),
-        request,
-    )
-    yield Worked(
-        "Cache of all requests",
-        "C = c · B",
-        f"{gb(request)} × {plan.concurrency:,} requests",
-        describe.data(plan.cache_bytes),
-        plan.cache_bytes,
-    )
+    text = " + ".join(part for part in parts if part) or "0 bytes"
+    yield _worked(plan, "cache_bytes_per_request", text)
+    yield _worked(plan, "cache_bytes", f"{gb(request)} × {plan.concurrency:,} requests")
 
 
 def _memory(plan):
-    needed = plan.memory_needed_bytes
-    where = " on the fullest device" if plan.scenario.layout.devices > 1 else ""
-    yield Worked(
-        f"Memory needed{where}",
-        "W + C",
-        f"{gb(plan.device_weights_bytes)} + {gb(plan.device_cache_bytes)}",
-        describe.data(needed),
-        needed,
-    )
+    text = f"{gb(plan.device_weights_bytes)} + {gb(plan.device_cache_bytes)}"
+    yield _worked(plan, "memory_needed_bytes", text)
     if len(plan.stages) > 1 or plan.memory_usable_bytes < plan.device_weights_bytes:
         return  # the smallest over the stages of a pipeline is no one line
     (stage,) = plan.stages
@@ -177,13 +162,7 @@ def _memory(plan):
     request = stage.request_bytes(plan.context_tokens)
     groups = f"{layout.data} × " if layout.data > 1 else ""
     if math.isfinite(plan.max_concurrency):
-        yield Worked(
-            "Most requests of this context",
-            "⌊(M − W) / c⌋",
-            f"{groups}⌊{room} / {gb(request)}⌋",
-            describe.whole(plan.max_concurrency),
-            plan.max_concurrency,
-        )
+        yield _worked(plan, "max_concurrency", f"{groups}⌊{room} / {gb(request)}⌋")
     grows = sum(
         p for p, w in zip(stage.bytes_per_token, stage.windows, strict=True) if math.isinf(w)
     )
@@ -197,13 +176,8 @@ def _memory(plan):
         requests = parallel.requests_per_group(plan.concurrency, layout.data)
         fixed = stage.fixed_bytes + sum(p * w for p, w in full)
         less = f" − {gb(fixed)}" if fixed else ""
-        yield Worked(
-            "Longest context of these requests",
-            "⌊((M − W) / B − fixed) / bytes per token⌋",
-            f"⌊({room} / {exact(requests)}{less}) / {gb(grows)}⌋",
-            describe.whole(longest),
-            longest,
-        )
+        text = f"⌊({room} / {exact(requests)}{less}) / {gb(grows)}⌋"
+        yield _worked(plan, "max_context_tokens", text)
 
 
 def _decode(plan):
@@ -218,28 +192,10 @@ def _decode(plan):
         )
     read, cache = gb(plan.weights_read_bytes), gb(plan.cache_read_bytes)
     bandwidth = exact(plan.bandwidth_bytes_per_s / GB)
-    step = plan.decode_step_s
-    yield Worked(
-        "Time per token",
-        "(W + C) / BW",
-        f"({read} + {cache}) / {bandwidth} GB/s",
-        describe.duration(step),
-        step,
-    )
-    yield Worked(
-        "What one user sees",
-        "BW / (W + C)",
-        f"{bandwidth} GB/s / ({read} + {cache})",
-        describe.rate(plan.tokens_per_s_per_request),
-        plan.tokens_per_s_per_request,
-    )
-    yield Worked(
-        "All requests together",
-        "B · BW / (W + C)",
-        f"{plan.concurrency:,} × {bandwidth} GB/s / ({read} + {cache})",
-        describe.rate(plan.tokens_per_s_total),
-        plan.tokens_per_s_total,
-    )
+    rate = f"{bandwidth} GB/s / ({read} + {cache})"
+    yield _worked(plan, "decode_step_s", f"({read} + {cache}) / {bandwidth} GB/s")
+    yield _worked(plan, "tokens_per_s_per_request", rate)
+    yield _worked(plan, "tokens_per_s_total", f"{plan.concurrency:,} × {rate}")
     yield Worked(
         f"Bandwidth for {READING_TOKENS_PER_S} tokens/s each, the pace of a fast reader",
         "(W + C) / TPOT",
@@ -260,25 +216,16 @@ def _crossovers(plan):
     if 0 < context < math.inf and endless and all(context >= w for _, w in full):
         fixed += sum(p * w for p, w in full)
         less = f" − {gb(fixed)}" if fixed else ""
-        yield Worked(
-            "Context at which the caches take as long to read as the weights",
-            "⌊(W / B − fixed) / bytes per token⌋",
-            f"⌊({read} / {exact(requests)}{less}) / {gb(endless)}⌋",
-            f"{describe.whole(context)} tokens",
-            context,
-        )
+        text = f"⌊({read} / {exact(requests)}{less}) / {gb(endless)}⌋"
+        yield _worked(plan, "crossover_context_tokens", text)
     if math.isfinite(plan.crossover_concurrency) and not plan.model.experts:
         layout = plan.scenario.layout
         each = f"{exact(plan.decode_flops / plan.concurrency / TERA)} TFLOP"
         peak = f"{exact(plan.peak_flops * layout.stage_devices / TERA)} TFLOP/s"
         cache = gb(plan.cache_read_bytes / requests / layout.data)
-        yield Worked(
-            "Requests at which computing takes as long as reading",
-            "(W / BW) / (FLOPs / peak − c / BW)",
-            f"({read} / {bandwidth} GB/s) / ({each} / {peak} − {cache} / {bandwidth} GB/s)",
-            f"{describe.significant(plan.crossover_concurrency)}",
-            plan.crossover_concurrency,
-        )
+        text = f"({read} / {bandwidth} GB/s) / ({each} / {peak} − {cache} / {bandwidth} GB/s)"
+        requests = _worked(plan, "crossover_concurrency", text)
+        yield replace(requests, result=describe.significant(requests.value))
 
 
 def _sum_of_times(title, pieces, total):
@@ -293,30 +240,30 @@ def _sum_of_times(title, pieces, total):
     )
 
 
-def with_engine(served: Served) -> list[Worked]:
+def with_engine(evaluation: Evaluation) -> list[Worked]:
     """What the engine makes of it: the sum of a step's parts, and what is left for the cache."""
-    name, step, first = served.engine.name, served.step, served.first
+    name, step, first = evaluation.engine.name, evaluation.step, evaluation.first
     named = (("compute", first.compute_s), ("fixed", first.floor_s), ("link", first.link_s))
     found = [
-        _sum_of_times(f"Time per token with {name}", parts(step), step.total_s),
-        _sum_of_times(f"First token with {name}", named, first.total_s),
+        _sum_of_times(f"{BY_KEY['decode_step_s'].label} with {name}", parts(step), step.total_s),
+        _sum_of_times(f"{BY_KEY['ttft_s'].label} with {name}", named, first.total_s),
     ]
-    held = served.reserve
+    reserve = evaluation.reserve
     before, inside = 0.0, 0.0
     for term in TERMS:
-        when = getattr(served.engine, f"{term}_charged")
-        count = float(getattr(held, f"{term}_bytes"))
+        when = getattr(evaluation.engine, f"{term}_charged")
+        count = float(getattr(reserve, f"{term}_bytes"))
         before += count * (when == "before")
         inside += count * (when == "inside")
-    if held.pool_bytes > 0:
-        less = f"({gb(held.total_bytes)} − {gb(before)})" if before else gb(held.total_bytes)
+    if reserve.pool_bytes > 0:
+        less = f"({gb(reserve.total_bytes)} − {gb(before)})" if before else gb(reserve.total_bytes)
         found.append(
             Worked(
                 f"Cache pool of {name}",
                 "f · (M − taken before) − taken inside",
-                f"{exact(served.engine.fraction)} × {less} − {gb(inside)}",
-                describe.data(held.pool_bytes),
-                float(held.pool_bytes),
+                f"{exact(evaluation.engine.fraction)} × {less} − {gb(inside)}",
+                describe.data(reserve.pool_bytes),
+                float(reserve.pool_bytes),
             )
         )
     return found
@@ -354,21 +301,10 @@ def _prefill(plan):
     peak = exact(plan.prefill_peak_flops / TERA)
     weights, attention = plan.projection_flops / TERA, plan.attention_flops / TERA
     work = f"({exact(weights)} TFLOP + {exact(attention)} TFLOP)"
-    yield Worked(
-        "Prefill",
-        "FLOPs / peak",
-        f"{work} / {peak} TFLOP/s",
-        describe.duration(plan.prefill_s),
-        plan.prefill_s,
-    )
-    bandwidth = exact(plan.bandwidth_bytes_per_s / GB)
-    yield Worked(
-        "First token",
-        "max(prefill, W / BW)",
-        f"max({work} / {peak} TFLOP/s, {gb(plan.prefill_read_bytes)} / {bandwidth} GB/s)",
-        describe.duration(plan.ttft_s),
-        plan.ttft_s,
-    )
+    computing = f"{work} / {peak} TFLOP/s"
+    reading = f"{gb(plan.prefill_read_bytes)} / {exact(plan.bandwidth_bytes_per_s / GB)} GB/s"
+    yield _worked(plan, "prefill_s", computing)
+    yield _worked(plan, "ttft_s", f"max({computing}, {reading})")
 
 
 def _pairs(group, tokens):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from planner.engines.memory import Engine
 from planner.inputs import overrides, presets, support
 from planner.inputs.scenario import Scenario
-from planner.serving import Served
+from planner.serving import Evaluation
 
 # What is shown where no command of the engine chosen is known here: the first of these that run on
 # the device, MOST_SHOWN at most.
@@ -75,12 +75,12 @@ class Command:
         return "\n".join([*lines, self.text])
 
 
-def of(served: Served) -> list[Command]:
+def of(evaluation: Evaluation) -> list[Command]:
     """The command of the scenario's engine; where none is known here, those of others."""
-    scenario = served.plan.scenario
-    if served.engine.id in KINDS:
-        return [command(scenario, served.engine)]
-    memory = served.plan.memory_usable_bytes
+    scenario = evaluation.plan.scenario
+    if evaluation.engine.id in KINDS:
+        return [command(scenario, evaluation.engine)]
+    memory = evaluation.plan.memory_usable_bytes
     able = [each for each in SHOWN if not support.refusal(each, scenario.device)]
     return [command(scenario, scenario.engine_as_is(each, memory)) for each in able[:MOST_SHOWN]]
 

@@ -1,10 +1,10 @@
 """Plans and comparisons over HTTP, beside the pages: a page's link with /api in front is the same.
 
 GET /api/plan?<the link's query>, or POST /api/plan with a JSON object of the same names, answers
-with `report.as_dict`; GET /api/compare?<…> with `comparison_report.as_dict`. With /<chart>.png or
-.svg behind the path it is a chart as a picture, `card` those of a link's preview. /api/schema
-describes all (OpenAPI 3.1). What the page would mend is refused here: 400 with every problem named.
-Nothing is stored and nothing is fetched.
+with `plan_report.as_dict`; GET /api/compare?<…> with `comparison_report.as_dict`. With
+/<chart>.png or .svg behind the path it is a chart as a picture, `card` those of a link's preview.
+/api/schema describes all (OpenAPI 3.1). What the page would correct is rejected here: 400 with
+every problem named. Nothing is stored and nothing is fetched.
 """
 
 import asyncio
@@ -17,9 +17,8 @@ from starlette.routing import Route
 from planner.compare import comparison
 from planner.inputs.strict import Read, read_json, read_query
 from planner.models.notation import shorten
-from planner.plan import plan
 from planner.reports import comparison_html, comparison_report, images, plan_html, plan_report
-from planner.serving import serve
+from planner.serving import evaluate
 from planner.web import openapi
 from planner.web.preview import server
 
@@ -90,19 +89,19 @@ def _query(request):
 
 async def _body(request):
     """The body, or None where it is too long; what is too long is not kept."""
-    held = bytearray()
+    body = bytearray()
     async for chunk in request.stream():
-        held += chunk
-        if len(held) > MAX_BODY:
+        body += chunk
+        if len(body) > MAX_BODY:
             return None
-    return bytes(held)
+    return bytes(body)
 
 
 def _plan(reader, text) -> Response:
     read: Read = reader(text)
     if read.problems:
         return _problems(400, *read.problems)
-    return JSONResponse(plan_report.as_dict(serve(plan(read.found))))
+    return JSONResponse(plan_report.as_dict(evaluate(read.found)))
 
 
 def _compare(query) -> Response:

@@ -1,8 +1,8 @@
-"""The OpenAPI 3.1 description of `planner.api`, made of the limits and presets it enforces."""
+"""The OpenAPI 3.1 description of `planner.web.api`, made of the limits and presets it enforces."""
 
 from functools import cache
 
-from planner import __version__
+from planner import __version__, figures
 from planner.compare import mistakes
 from planner.compare.comparison import LETTERS, NAME_LENGTH, SAY_LENGTH
 from planner.inputs import presets
@@ -10,9 +10,8 @@ from planner.inputs.link import VERSION
 from planner.inputs.scenario import ALL_NUMBERS, FIND, Scenario
 from planner.lesson.plan_questions import GIVES
 from planner.models.notation import PREFIX
-from planner.plan import plan
 from planner.reports import plan_report
-from planner.serving import serve
+from planner.serving import evaluate
 
 PRESETS = {
     "model": presets.models,
@@ -119,17 +118,17 @@ def _in_query(inputs):
     ]
 
 
-def _responses(said, content, *more):
+def _responses(described, content, *more):
     """What is answered: the good, and what is refused, with the problems named."""
     refused = {"content": _json({"$ref": "#/components/schemas/Problems"})}
     return {
-        "200": {"description": said, "content": content},
+        "200": {"description": described, "content": content},
         **{status: {"description": REFUSED[status], **refused} for status in (*OFTEN, *more)},
     }
 
 
-def _json(held):
-    return {"application/json": {"schema": held}}
+def _json(of):
+    return {"application/json": {"schema": of}}
 
 
 def _inputs():
@@ -189,22 +188,19 @@ def _comparison():
 
 def _report():
     """Every key of the report with its type and, for a number, what it is and its unit."""
-    served = serve(plan(Scenario(engine="vllm")))
-    said = {
-        each.key: f"{each.label}, {each.unit}, {each.kind}" for each in plan_report.numbers(served)
-    }
+    evaluation = evaluate(Scenario(engine="vllm"))
+    described = {}
+    for each in figures.entries(evaluation):
+        described[each.key] = f"{each.label}, {each.unit}, {each.kind}"
+        for end, key in each.ends.items():
+            described[key] = f"{described[each.key]}, {end} end of its band"
     properties = {}
-    for key, value in plan_report.as_dict(served).items():
-        plain = key.replace("_calibrated_low", "_calibrated").replace(
-            "_calibrated_high", "_calibrated"
-        )
+    for key, value in plan_report.as_dict(evaluation).items():
         kind = {bool: "boolean", str: "string"}.get(type(value), "number")
-        nullable = kind == "number" or key in ("fits_calibrated", "load_calibrated")
+        nullable = key in described or key in ("fits_calibrated", "load_calibrated")
         properties[key] = {"type": [kind, "null"] if nullable else kind}
-        if plain in said:
-            end = {"_low": ", low end of its band", "_high": ", high end of its band"}
-            ends = [text for name, text in end.items() if f"_calibrated{name}" in key]
-            properties[key]["description"] = "".join([said[plain], *ends])
+        if key in described:
+            properties[key]["description"] = described[key]
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 

@@ -19,8 +19,7 @@ from planner.inputs import question
 from planner.inputs.scenario import decode, encode
 from planner.inputs.strict import MAX_FIELDS, PAGE_ONLY
 from planner.lesson import words as lesson
-from planner.plan import plan
-from planner.serving import serve
+from planner.serving import evaluate
 
 NAME = "LLM capacity planner"
 OTHERS = {
@@ -68,12 +67,12 @@ def _plan(given):
     if not own and not shared:
         return Preview(NAME, WHAT_IT_IS, "api/plan/card.png")
     scenario, _ = decode(own)
-    inputs = plan(scenario)
-    said = f"{describe.inputs(inputs)} · {scenario.the_engine.name}"
+    evaluation = evaluate(scenario)
+    said = f"{describe.inputs(evaluation.plan)} · {evaluation.engine.name}"
     if any(shared.get("ask", ())):
         say = question.plain(next(iter(shared.get("say", ())), ""))
         return Preview(f"{say or 'What do you expect?'} · {NAME}", f"Guess first: {said}")
-    verdict, detail = answer.served_verdict(serve(inputs))
+    verdict, detail = answer.verdict(evaluation)
     return Preview(verdict, f"{detail} {said}", f"api/plan/card.png?{encode(scenario)}")
 
 
