@@ -160,7 +160,7 @@ def _picture(id, title, quantity, units, bars, alt=""):
         if limited:  # many are alike, and have no room for words but at the first
             text = f"of {describe.data(bar.limit)}" if len(bars) <= FEW or bar is bars[0] else ""
             limits.append((bar.beside, bar.limit / size, end / size, text))
-    drawn = {part for _, part, *_ in rows} | {"does not fit"}
+    drawn = {part for _, part, *_ in rows} | {"does not fit", "free"}
     legend = tuple(part for part in laid[0] if part in drawn)
     return Picture(
         id,
@@ -178,6 +178,7 @@ def _picture(id, title, quantity, units, bars, alt=""):
         {"variant": "variant", "part": "part", "start": f"from ({unit})", "end": f"to ({unit})"},
         alt or f"{title}. {'. '.join(bar.sentence for bar in bars)}.",
         {"rows": [bar.sentence for bar, *_ in rows]},
+        moving=("most",),
         channel="x",
     )
 
@@ -187,9 +188,10 @@ def chart(most, unit, quantity, parts, count, limited, dark):
 
     Data: rows, limits.
     """
+    end = marks.end(most)
     x = (
         alt.X("start:Q", title=f"{quantity} ({unit})")
-        .scale(domain=[0, most], nice=False)
+        .scale(domain=[0, end], nice=False)
         .axis(tickCount=6, format=",~r")
     )
     y = alt.Y("bar:N", title=None, sort=None).axis(
@@ -215,10 +217,11 @@ def chart(most, unit, quantity, parts, count, limited, dark):
     )
     bars = bars.encode(x, y, alt.X2("end:Q"), colours, tooltip=marks.HOVER)
     if not limited:
-        return bars.properties(height=HEIGHT)
+        return bars.properties(height=HEIGHT).add_params(end)
     limits = marks.on("limits").encode(y)
     tick = limits.mark_tick(color=INK[dark], thickness=2, size=size + 10, aria=False)
     words = limits.mark_text(color=INK[dark], align="left", dx=6, aria=False)
-    return alt.layer(
+    layers = alt.layer(
         bars, tick.encode(alt.X("at:Q")), words.encode(alt.X("beside:Q"), alt.Text("label:N"))
-    ).properties(height=HEIGHT)
+    )
+    return layers.properties(height=HEIGHT).add_params(end)

@@ -1,5 +1,7 @@
 """Time per token over the context, a line a plan: of one plan, or of several in a comparison."""
 
+from functools import cached_property
+
 import altair as alt
 import numpy as np
 
@@ -59,13 +61,14 @@ def latency(id: str, shown: list[Labelled], own: Labelled | None = None) -> Pict
         },
         f"Time per token over the context. {'. '.join(line.sentence for line in lines)}.",
         {
-            "rows": [text for line in lines for text in line.sentences],
+            "rows": lambda: [text for line in lines for text in line.sentences],
             "points": [line.sentence for line in about],
             "full": [
                 f"{line.plan.label}: memory is full at {describe.whole(line.plan.longest)} tokens"
                 for line in full
             ],
         },
+        moving=("most",),
     )
 
 
@@ -83,8 +86,17 @@ class _Line:
             **times(swept, size),
         }
         self.parts = [name for name, _ in parts(swept.step) if np.any(self.columns[name])]
-        self.sentences = sentences(plan.label, swept)
-        self.sentence = self.sentences[int(np.searchsorted(contexts, plan.scenario.context))]
+        self.swept = swept
+
+    @cached_property
+    def sentences(self):
+        return sentences(self.plan.label, self.swept)
+
+    @property
+    def sentence(self):
+        """That of the present load."""
+        at = int(np.searchsorted(self.columns["context"], self.plan.scenario.context))
+        return sentences(self.plan.label, self.swept, slice(at, at + 1))[0]
 
     def _at(self, context):
         """A context, and how high the line as it is drawn is there."""
@@ -125,17 +137,17 @@ def times(evaluation: Evaluation, size: float) -> dict[str, np.ndarray]:
     return {name: np.broadcast_to(values, shape) for name, values in columns.items()}
 
 
-def sentences(label: str, evaluation: Evaluation) -> list[str]:
-    """What a line says under the pointer, at each of its contexts."""
+def sentences(label: str, evaluation: Evaluation, which: slice = slice(None)) -> list[str]:
+    """What a line says under the pointer, at each of its contexts or at some of them."""
     step, band = evaluation.mixed or evaluation.step, evaluation.tpot_s
     load = describe.requests(evaluation.plan.concurrency)
     share = 100 * step.cache_s / step.total_s
     columns = (evaluation.plan.context_tokens, band.value, band.low, band.high, share)
-    rows = np.broadcast_arrays(*columns)
+    rows = np.transpose(np.broadcast_arrays(*columns))[which]
     return [
         f"{context:,.0f} tokens, {load}. {label}: {describe.duration(value)} a token"
         f"{band_text(low, high)}, {describe.significant(percent, 2)} % of it reading cache"
-        for context, value, low, high, percent in np.transpose(rows).tolist()
+        for context, value, low, high, percent in rows.tolist()
     ]
 
 
@@ -173,7 +185,8 @@ def chart(most, unit, areas, dark):
             band.transform_filter("datum.ink == 0").encode(x, alt.Y("low:Q"), y2=alt.Y2("high:Q")),
         ]
     time = alt.Y("step:Q", title=f"Time per token ({unit})")
-    time = time.scale(domain=[0, most], nice=False).axis(tickCount=6)
+    end = marks.end(most)
+    time = time.scale(domain=[0, end], nice=False).axis(tickCount=6)
     speeds = marks.on("speeds").mark_rule(
         color=MUTED[dark], strokeDash=[2, 3], clip=True, aria=False
     )
@@ -182,7 +195,7 @@ def chart(most, unit, areas, dark):
     cross = ends.mark_point(
         shape="cross", angle=45, size=110, filled=True, opacity=1, color=red, clip=True
     )
-    return alt.layer(
+    layers = alt.layer(
         *behind,
         speeds.encode(y),
         drop,
@@ -191,4 +204,5 @@ def chart(most, unit, areas, dark):
         cross.encode(x, y, marks.SAID, tooltip=marks.HOVER),
         marks.points(x, y, dark),
         *marks.words(x, y, dark),
-    ).properties(height=HEIGHT)
+    )
+    return layers.properties(height=HEIGHT).add_params(end)
