@@ -221,6 +221,15 @@ def evaluate(
     )
 
 
+def fits(scenario: Scenario, **varied):
+    """Whether a load fits, as `evaluate` says, without its times; numbers varied as it takes them."""
+    plan = plan_of(scenario, **varied)
+    if scenario.engine == "ideal" and not scenario.set:
+        return plan.fits
+    held = reserve(plan, scenario.engine_with(plan.memory_usable_bytes))
+    return most_requests(held, scenario) >= plan.concurrency
+
+
 @dataclass(frozen=True)
 class Capacities:
     """How much one device holds, in three ways that are often taken for one another; bytes.
@@ -351,16 +360,23 @@ def _admitted(plan, engine, timing, held) -> Reserve:
     return reserve(replace(plan, context_tokens=whole), engine)
 
 
-def enough_memory(evaluation: Evaluation) -> float:
-    """Bytes of a device with which it fits, with an engine to a part in 5,000; 0 for none."""
+def enough_memory(evaluation: Evaluation, **varied):
+    """Bytes of a device with which it fits, with an engine to a part in 5,000; 0 for none.
+
+    varied: numbers in place of the scenario's, of the evaluation too; arrays of one axis.
+    """
     scenario = evaluation.plan.scenario
     if evaluation.ideal:
         return evaluation.plan.memory_needed_bytes
-    low, high = scenario.memory, float(NUMBERS["memory"].maximum)
+    upright = {name: np.asarray(values)[..., None] for name, values in varied.items()}
+    low = upright.pop("memory", np.full((*np.shape(evaluation.fits), 1), float(scenario.memory)))
+    high = np.full_like(low, float(NUMBERS["memory"].maximum))
+    enough = True
     for tries in (400, 100):
-        tried = np.geomspace(low, high, tries)
-        holds = np.flatnonzero(evaluate(scenario, memory=tried).fits)
-        if not len(holds):
-            return 0.0
-        low, high = tried[max(holds[0] - 1, 0)], tried[holds[0]]
-    return high * GB
+        tried = np.geomspace(low[..., 0], high[..., 0], tries, axis=-1)
+        holds = fits(scenario, memory=tried, **upright)
+        enough = enough & holds.any(-1)
+        first = holds.argmax(-1)[..., None]
+        low = np.take_along_axis(tried, np.maximum(first - 1, 0), -1)
+        high = np.take_along_axis(tried, first, -1)
+    return np.where(enough, high[..., 0] * GB, 0.0)[()]
