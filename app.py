@@ -19,8 +19,12 @@ if __name__ == "__main__":  # a page is asked for
 else:  # `streamlit run` starts the server
     from starlette.middleware import Middleware
 
-    from planner.web.api import routes
+    from planner.web import api, stage
     from planner.web.preview import Previews
 
     below = st.get_option("server.baseUrlPath")
-    app = st.App(__file__, routes=routes(below), middleware=[Middleware(Previews, base=below)])
+    app = st.App(
+        __file__,
+        routes=[*api.routes(below), *stage.routes(below)],
+        middleware=[Middleware(Previews, base=below)],
+    )

@@ -222,7 +222,7 @@ def evaluate(
 
 
 def fits(scenario: Scenario, **varied):
-    """Whether a load fits, as `evaluate` says, without its times; numbers varied as it takes them."""
+    """Whether a load fits, as `evaluate` says, without its times; `varied` as it takes them."""
     plan = plan_of(scenario, **varied)
     if scenario.engine == "ideal" and not scenario.set:
         return plan.fits

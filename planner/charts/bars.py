@@ -41,16 +41,7 @@ def memory(id: str, title: str, shown: list[Labelled]) -> Picture:
     """Memory of the fullest device, a bar a plan, up to where its engine's memory ends."""
     bars = []
     for each in shown:
-        plan, reserve = each.evaluation.plan, each.evaluation.reserve
-        needs = {
-            "weights": plan.device_weights_bytes,
-            "overhead": reserve.overhead_bytes,
-            "cache": plan.device_cache_bytes,
-        }
-        limit = plan.memory_usable_bytes
-        if not each.evaluation.ideal:
-            kept = reserve.weights_bytes + reserve.overhead_bytes + reserve.pool_bytes
-            limit = min(limit, kept)
+        needs, limit = memory_parts(each.evaluation)
         needed = sum(needs.values())
         named = " + ".join(
             f"{describe.data(size)} {'for the engine' if part == 'overhead' else part}"
@@ -63,6 +54,20 @@ def memory(id: str, title: str, shown: list[Labelled]) -> Picture:
         )
         bars.append(Bar(each.label, needs, sentence, limit, each.bar))
     return _picture(id, title, "Memory", MEMORY_UNITS, bars)
+
+
+def memory_parts(evaluation: Evaluation) -> tuple[dict[str, float], float]:
+    """What fills the fullest device, part by part, and where its engine's memory ends; bytes."""
+    plan, reserve = evaluation.plan, evaluation.reserve
+    needs = {
+        "weights": plan.device_weights_bytes,
+        "overhead": reserve.overhead_bytes,
+        "cache": plan.device_cache_bytes,
+    }
+    limit = plan.memory_usable_bytes
+    if not evaluation.ideal:
+        limit = min(limit, reserve.weights_bytes + reserve.overhead_bytes + reserve.pool_bytes)
+    return needs, limit
 
 
 def devices(own: Evaluation) -> Picture:
@@ -173,7 +178,7 @@ def _picture(id, title, quantity, units, bars, alt=""):
                 "variant": [bar.label for bar, *_ in rows],
                 **by_column([row[1:] for row in rows], "part", "start", "end"),
             },
-            "limits": by_column(limits, "bar", "at", "beside", "label"),
+            **({"limits": by_column(limits, "bar", "at", "beside", "label")} if limited else {}),
         },
         {"variant": "variant", "part": "part", "start": f"from ({unit})", "end": f"to ({unit})"},
         alt or f"{title}. {'. '.join(bar.sentence for bar in bars)}.",

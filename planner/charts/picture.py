@@ -27,11 +27,11 @@ class Picture:
     used it keeps its meaning. chart: makes the Altair chart of `*bounds, dark`. bounds: where its
     axes end and in what unit, and whatever else of the data changes the chart and not only what it
     shows; the first of them, named in `moving`, are parameters of the specification, so that an
-    axis can end elsewhere without the chart being built anew. data: named columns, all of one length, by the name of each data set of the chart; those
-    of `rows` are its table too. sentences: what shows under the pointer, a text a row, by data set;
-    apart, because they are needed at rest only, and made when asked for where a set's are a function
-    that makes them. columns: what of `rows` a person reads, by name,
-    each with its heading. alt: the picture in words.
+    axis can end elsewhere without a new chart. data: named columns, all of one length, by the name
+    of each data set of the chart; those of `rows` are its table too. sentences: what shows under
+    the pointer, a text a row, by data set; apart, because they are needed at rest only, and where a
+    function makes them made when asked for. columns: what of `rows` a person reads, by name, each
+    with its heading. alt: the picture in words.
 
     gives: ids of figures that it would give away. axes: for a figure whose guess can stand on the
     chart, the ends of its axis, in the figure's unit. channel: the axis along which guesses stand.
