@@ -77,9 +77,13 @@ def idle(page, drawn=PLAN_DRAWN):
     page.locator(ready).wait_for(state="attached")
 
 
-READ_METRICS = """() => [...document.querySelectorAll('[data-testid=stMetric]')].map((each) =>
-  ['stMetricLabel', 'stMetricValue'].map(
-    (part) => each.querySelector(`[data-testid=${part}]`).innerText))"""
+READ_METRICS = """() => [
+  ...[...document.querySelectorAll('[data-testid=stMetric]')].map((each) =>
+    ['stMetricLabel', 'stMetricValue'].map(
+      (part) => each.querySelector(`[data-testid=${part}]`).innerText)),
+  ...[...document.querySelectorAll('.stage .figure')].map((each) =>
+    ['.label', '.value'].map((part) => each.querySelector(part).innerText)),
+]"""
 
 
 def metrics(page):

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from planner import Scenario, answer, decode, encode, evaluate
 from planner.charts.style import INK
-from planner.figures import headlines
+from planner.figures import BY_KEY, headlines
 from tests import browser
 from tests.browser import idle, metrics
 from tests.test_page import LLAMA
@@ -48,7 +48,7 @@ def drawn(page):
     marks = {}
     for name in CHART_NAMES:
         chart = page.locator(f".st-key-chart-{name}")
-        label = chart.locator("[data-testid=stHtml] p").inner_text()
+        label = chart.locator(".alt").inner_text()
         drawing = chart.locator("svg.marks").inner_html()
         marks[name] = (label, re.sub(r"clip\d+", "clip", drawing))  # numbered anew on each page
     return marks
@@ -59,6 +59,8 @@ def shown(scenario):
     served = evaluate(scenario)
     return {
         "answer": answer.verdict(served)[0],
+        "Speed per user": f"{BY_KEY['tokens_per_s_per_request'].shown(served)} tokens/s",
+        "Max concurrent requests": BY_KEY["max_concurrency"].shown(served),
         **{each.label: each.text for each in headlines(served)},
     }
 

@@ -20,8 +20,8 @@ def pack(scenes: Sequence[Mapping]) -> dict:
 def _pack(values, path, film):
     """The part of the base at a path; where stops differ it is None, and the film has the rest."""
     first = values[0]
-    if isinstance(first, np.ndarray):
-        return _columns(values, path, film)
+    if any(isinstance(each, np.ndarray) for each in values):
+        return _columns([np.asarray(each, np.float32) for each in values], path, film)
     if isinstance(first, dict) and all(_alike(first, each) for each in values):
         return {
             name: _pack([each[name] for each in values], f"{path}/{name}", film) for name in first
