@@ -7,12 +7,15 @@ import streamlit as st
 
 from planner.charts.picture import Picture
 from planner.charts.style import themed
+from planner.inputs.scenario import encode
 from planner.pages import controls, predict, screen
 from planner.pages.components import component
 from planner.pages.predict import Asked
 from planner.serving import Evaluation
 from planner.stage import scene
+from planner.stage.film import STOPS_A_FILM
 from planner.stage.packed import pack
+from planner.stage.stops import STOPS
 from planner.web import stage as files
 
 _stage = component("stage", isolated=False)
@@ -37,6 +40,10 @@ def show(evaluation: Evaluation, asked: Asked) -> list[Picture]:
             "texts": TEXTS,
             "presenting": screen.presenting(),
             "film": pack([scene.scene(shot, pictures, asked.hidden, waiting)]),
+            # What a film needs; where something is hidden there is none.
+            "query": "" if asked.hidden else encode(evaluation.plan.scenario),
+            "numbers": {name: getattr(evaluation.plan.scenario, name) for name in STOPS},
+            "stops_a_film": STOPS_A_FILM,
             "rest": scene.at_rest(evaluation, pictures, asked.hidden, waiting),
             "view": view,
             "specifications": _unsent(view, specifications),

@@ -107,7 +107,7 @@ def _stills(each, plans, slider, values, scenarios):
         whole.max_context_tokens  # noqa: B018
         plans = _cut(whole, own)
     lines = _lines(each, slider, values)
-    frontiers = _frontiers(each, slider, values, own)
+    frontiers = _frontiers(each, slider, values)
     return [
         Still(each.label, plan, each.changes, each.ink, each.bar, each.line, along, frontier)
         for plan, along, frontier in zip(plans, lines, frontiers, strict=True)
@@ -126,7 +126,7 @@ def _lines(each, slider, values):
     return cut.apart(whole, cut.grid(count), count)
 
 
-def _frontiers(each, slider, values, scenarios):
+def _frontiers(each, slider, values):
     """The longest contexts of one plan at the concurrencies of its map, at every stop."""
     if slider == "concurrency":
         counts = np.union1d(CONCURRENCIES, values)
@@ -136,8 +136,7 @@ def _frontiers(each, slider, values, scenarios):
     counts = np.union1d(CONCURRENCIES, each.scenario.concurrency)
     if slider != "memory":  # the only other number that it depends on
         return [each.longest_at(counts)] * len(values)
-    alone = [evaluate(one, **each.changes, concurrency=counts) for one in scenarios]
-    return [one.max_context_tokens for one in alone]
+    return list(each.longest_at(counts[None], memory=values[:, None]))
 
 
 # --- kept -----------------------------------------------------------------------------------------

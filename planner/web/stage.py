@@ -30,7 +30,12 @@ VEGA = f"vega-{version('vl-convert-python')}.js"
 @cache
 def addresses() -> dict[str, str]:
     """Where the stage's files are, below the app's own address."""
-    return {"stage": _named("stage.js"), "css": _named("stage.css"), "vega": f"stage/{VEGA}"}
+    return {
+        "stage": _named("stage.js"),
+        "css": _named("stage.css"),
+        "vega": f"stage/{VEGA}",
+        "film": "film",
+    }
 
 
 def _named(name):

@@ -192,7 +192,7 @@ class Plot {
     if (!specification) return false
     const embed = await vega
     this.view?.finalize()
-    const fit = { width: this.place.clientWidth || 400, autosize: { type: "fit-x", contains: "padding" } }
+    const fit = { width: this.place.clientWidth || 400, autosize: { type: "fit-x", contains: "padding", resize: true } }
     const options = { ast: true, actions: false, renderer: "svg", mode: "vega-lite" }
     const made = await embed(this.place, { ...specification, ...fit }, options)
     this.view = made.view
@@ -248,6 +248,64 @@ function showCharts(stage, scene, rest, { view, texts }) {
 
 // --- the component -------------------------------------------------------------------------------
 
+// --- films of a slider under the hand -------------------------------------------------------------
+
+const FILMS_KEPT = 24
+const films = new Map() // by address: a film, or null while it is on its way or where there is none
+
+/** The scenario but for one number: a film is of that, wherever its slider stands. */
+function others(query, name) {
+  const given = new URLSearchParams(query)
+  given.delete(name)
+  return given.toString()
+}
+
+/** The film of a part of a slider, fetched where it is not here yet. */
+function filmOf({ query, stops_a_film }, assets, name, at) {
+  const part = Math.floor(at / stops_a_film)
+  const address = `${assets.film}?${query}&slider=${name}&part=${part}`
+  const key = `${others(query, name)} ${name} ${part}`
+  if (!films.has(key)) {
+    films.set(key, null)
+    if (films.size > FILMS_KEPT) films.delete(films.keys().next().value)
+    fetch(address)
+      .then((answer) => (answer.ok ? answer.json() : null))
+      .then((film) => films.has(key) && films.set(key, film))
+      .catch(() => films.delete(key)) // not there now; asked again with the next move
+  }
+  return films.get(key)
+}
+
+/** What a slider says: it is near the hand, it was moved, or it went back to what the server has. */
+function heard(stage, event) {
+  const { what, slider, at, value } = event.detail
+  const { data, assets } = stage
+  const name = slider.replace("slider-", "")
+  if (what === "back") {
+    if (stage.moving?.name === name) showSettled(stage)
+    return
+  }
+  if (!data.query || !(name in data.numbers)) return
+  const film = filmOf(data, assets, name, at)
+  const size = data.stops_a_film
+  for (const far of [at - size / 4, at + size / 4]) {
+    if (far >= 0 && Math.floor(far / size) !== Math.floor(at / size)) filmOf(data, assets, name, far)
+  }
+  const place = film ? film.stops.indexOf(value) : -1
+  if (what !== "moved" || place < 0) return
+  event.preventDefault()
+  stage.moving = { name, value, others: others(data.query, name) }
+  const scene = sceneAt(film, place)
+  showWords(stage.root, scene, null, data.texts, stage.change)
+  showCharts(stage, scene, null, data)
+}
+
+/** Whether a film shows more than what the server has sent: the hand has moved on since. */
+function ahead({ moving, data }) {
+  if (!moving || !data.query) return false
+  return data.numbers[moving.name] !== moving.value && others(data.query, moving.name) === moving.others
+}
+
 const MARKUP = `
   <header><span class="sign" aria-hidden="true"></span><div><h1></h1><p class="detail"></p></div></header>
   <p class="inputs"></p>
@@ -262,7 +320,10 @@ function start(parentElement) {
   const root = element("section", "stage")
   root.innerHTML = MARKUP
   parentElement.append(root)
-  return { root, plots: new Map() }
+  const stage = { root, plots: new Map(), moving: null, listening: new AbortController() }
+  const { signal } = stage.listening
+  document.addEventListener("planner-slider", (event) => heard(stage, event), { signal })
+  return stage
 }
 
 /** Shows what the server sends: a plan at rest. assets: where this file's own are. */
@@ -274,19 +335,30 @@ export function render({ data, parentElement, setTriggerValue }, assets) {
     specifications.set(`${data.view} ${shape}`, withFont(spec, parentElement))
   }
   stage.root.classList.toggle("presenting", data.presenting)
-  const change = (changes) => setTriggerValue("change", { ...changes })
+  stage.change = (changes) => setTriggerValue("change", { ...changes })
+  Object.assign(stage, { data, assets })
   const scene = sceneAt(data.film, 0)
   const lacking = scene.charts
     .filter(({ waits, shape }) => !waits && !specifications.has(`${data.view} ${shape}`))
     .map(({ shape }) => shape)
   if (lacking.length) setTriggerValue("lacking", lacking)
-  showWords(stage.root, scene, data.rest, data.texts, change)
-  write(stage.root.querySelector(".told"), `${scene.title} ${scene.detail}`)
+  if (!ahead(stage)) showSettled(stage)
+}
+
+/** The plan at rest, exact, with what is told at rest only. */
+function showSettled(stage) {
+  const { root, data } = stage
+  const scene = sceneAt(data.film, 0)
+  stage.moving = null
+  showWords(root, scene, data.rest, data.texts, stage.change)
+  write(root.querySelector(".told"), `${scene.title} ${scene.detail}`)
   showCharts(stage, scene, data.rest, data)
 }
 
 export function remove(parentElement) {
-  stages.get(parentElement)?.plots.forEach((plot) => plot.remove())
+  const stage = stages.get(parentElement)
+  stage?.listening.abort()
+  stage?.plots.forEach((plot) => plot.remove())
   stages.delete(parentElement)
 }
 
