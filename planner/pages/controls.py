@@ -234,6 +234,7 @@ def slider(key: str, spec: Number, stops: list[float], value: float, moved):
     _slider(
         key=key,
         data={
+            "name": key,
             "label": spec.label,
             "unit": spec.unit,
             "stops": stops,

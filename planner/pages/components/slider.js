@@ -16,7 +16,7 @@ const connected = () => {
   return !app || app.dataset.testConnectionState === "CONNECTED"
 }
 
-export default function ({ key, data, parentElement, setStateValue }) {
+export default function ({ data, parentElement, setStateValue }) {
   const range = parentElement.querySelector("input[type=range]")
   const field = parentElement.querySelector("input[type=text]")
   const problem = parentElement.querySelector("[role=status]")
@@ -42,7 +42,7 @@ export default function ({ key, data, parentElement, setStateValue }) {
   const announced = (what) =>
     !document.dispatchEvent(
       new CustomEvent("planner-slider", {
-        detail: { what, slider: key, at: Number(range.value), value: state.shown },
+        detail: { what, slider: data.name, at: Number(range.value), value: state.shown },
         cancelable: true,
       }),
     )
