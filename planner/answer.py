@@ -220,7 +220,7 @@ def ways(evaluation: Evaluation, found: Remedies) -> list[Way]:
         able.append(Way(text, {"set": with_small_step(scenario).set}))
     if found.devices:
         able.append(Way(f"{found.devices} devices", sizes(scenario, int(found.devices))))
-    if found.memory_bytes:
+    if 0 < found.memory_bytes <= NUMBERS["memory"].maximum * GB:
         text = describe.enough(found.memory_bytes)
         able.append(Way(f"{text} of memory{each}", {"memory": enough_gb(found.memory_bytes)}))
     return able
