@@ -191,6 +191,8 @@ class Plot {
     this.place.classList.toggle("late", !specification)
     if (!specification) return false
     const embed = await vega
+    this.place.parentElement.classList.toggle("in-words", !embed)
+    if (!embed) return false
     this.view?.finalize()
     const fit = { width: this.place.clientWidth || 400, autosize: { type: "fit-x", contains: "padding", resize: true } }
     const options = { ast: true, actions: false, renderer: "svg", mode: "vega-lite" }
@@ -367,7 +369,10 @@ function withFont(spec, parentElement) {
   return { ...spec, config: { ...spec.config, font } }
 }
 
-async function bundle(assets) {
-  await import(new URL(assets.vega, document.baseURI))
-  return window.plannerVega.vegaEmbed
+/** What draws charts; null where it cannot be had, and they are told in words. */
+function bundle(assets) {
+  return import(assets.vega).then(
+    () => window.plannerVega.vegaEmbed,
+    () => null,
+  )
 }
