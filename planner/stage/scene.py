@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner import answer, describe
+from planner import answer, describe, explain
 from planner.answer import Remedies
 from planner.charts import bars, of_plan
 from planner.charts.labelled import Labelled, pair
@@ -127,6 +127,7 @@ def scene(
     return {
         **_verdict(shot, bool(hidden)),
         "inputs": describe.inputs(evaluation.plan),
+        "sure": "" if hidden else explain.certainty(evaluation),
         "meter": None if hidden else meter(evaluation),
         "cards": [card.shown(shot, hidden) for card in LEAD],
         "quiet": [card.shown(shot, hidden) for card in QUIET],

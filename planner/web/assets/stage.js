@@ -119,6 +119,7 @@ function showWords(root, scene, rest, texts, change) {
   write(root.querySelector("h1"), scene.title)
   write(root.querySelector(".detail"), scene.detail)
   write(root.querySelector(".inputs"), scene.inputs)
+  write(root.querySelector(".sure"), scene.sure)
   showMeter(root, scene.meter)
   const ways = root.querySelector(".ways")
   const chips = scene.ways.map((way, at) => ({ id: `way-${at}`, ...way }))
@@ -315,6 +316,7 @@ const MARKUP = `
   <div class="ways" role="group"></div>
   <div class="cards"></div>
   <div class="quiet"></div>
+  <p class="sure"></p>
   <div class="charts"></div>
   <p class="told" role="status"></p>`
 
