@@ -11,7 +11,7 @@ from planner import describe
 from planner.hardware import parallel
 from planner.inputs import overrides, presets, support
 from planner.inputs.scenario import NUMBERS, Scenario
-from planner.serving import Evaluation, enough_memory, fits
+from planner.serving import Evaluation, fits
 from planner.units import GB
 
 EIGHT_BIT = presets.cache_format("fp8")
@@ -250,6 +250,28 @@ def with_small_step(scenario: Scenario) -> Scenario:
     """The scenario with few tokens in a step, which frees working memory and shortens windows."""
     own = overrides.read(scenario.set)
     return replace(scenario, set=overrides.write({**own, "batched_tokens": SMALL_STEP}))
+
+
+def enough_memory(evaluation: Evaluation, **varied):
+    """Bytes of a device with which it fits, with an engine to a part in 5,000; 0 for none.
+
+    varied: numbers in place of the scenario's, of the evaluation too; arrays of one axis.
+    """
+    scenario = evaluation.plan.scenario
+    if evaluation.ideal:
+        return evaluation.plan.memory_needed_bytes
+    upright = {name: np.asarray(values)[..., None] for name, values in varied.items()}
+    low = upright.pop("memory", np.full((*np.shape(evaluation.fits), 1), float(scenario.memory)))
+    high = np.full_like(low, float(NUMBERS["memory"].maximum))
+    enough = True
+    for tries in (400, 100):
+        tried = np.geomspace(low[..., 0], high[..., 0], tries, axis=-1)
+        holds = fits(scenario, memory=tried, **upright)
+        enough = enough & holds.any(-1)
+        first = holds.argmax(-1)[..., None]
+        low = np.take_along_axis(tried, np.maximum(first - 1, 0), -1)
+        high = np.take_along_axis(tried, first, -1)
+    return np.where(enough, high[..., 0] * GB, 0.0)[()]
 
 
 def more_devices(scenario: Scenario, **varied):

@@ -22,7 +22,7 @@ from planner.engines.timing import (
 from planner.hardware import parallel
 from planner.hardware.accelerator import Accelerator
 from planner.inputs import overrides, presets
-from planner.inputs.scenario import NUMBERS, Scenario
+from planner.inputs.scenario import Scenario
 from planner.latency import measured
 from planner.latency.estimate import (
     Band,
@@ -378,25 +378,3 @@ def _admitted(plan, engine, timing, held) -> Reserve:
         return held
     whole = np.maximum(plan.context_tokens, plan.prompt_tokens + plan.output_tokens)
     return reserve(replace(plan, context_tokens=whole), engine)
-
-
-def enough_memory(evaluation: Evaluation, **varied):
-    """Bytes of a device with which it fits, with an engine to a part in 5,000; 0 for none.
-
-    varied: numbers in place of the scenario's, of the evaluation too; arrays of one axis.
-    """
-    scenario = evaluation.plan.scenario
-    if evaluation.ideal:
-        return evaluation.plan.memory_needed_bytes
-    upright = {name: np.asarray(values)[..., None] for name, values in varied.items()}
-    low = upright.pop("memory", np.full((*np.shape(evaluation.fits), 1), float(scenario.memory)))
-    high = np.full_like(low, float(NUMBERS["memory"].maximum))
-    enough = True
-    for tries in (400, 100):
-        tried = np.geomspace(low[..., 0], high[..., 0], tries, axis=-1)
-        holds = fits(scenario, memory=tried, **upright)
-        enough = enough & holds.any(-1)
-        first = holds.argmax(-1)[..., None]
-        low = np.take_along_axis(tried, np.maximum(first - 1, 0), -1)
-        high = np.take_along_axis(tried, first, -1)
-    return np.where(enough, high[..., 0] * GB, 0.0)[()]
