@@ -27,4 +27,5 @@ else:  # `streamlit run` starts the server
         __file__,
         routes=[*api.routes(below), *stage.routes(below)],
         middleware=[Middleware(Previews, base=below)],
+        lifespan=stage.warmed,
     )

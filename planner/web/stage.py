@@ -6,6 +6,8 @@ made by vl-convert, once a server.
 
 import gzip
 import hashlib
+import threading
+from contextlib import asynccontextmanager
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -53,6 +55,13 @@ def file(name: str) -> bytes | None:
             stem, _, rest = name.rpartition("-")
             return gzip.compress((HERE / f"{stem}.{rest.partition('.')[2]}").read_bytes())
     return None
+
+
+@asynccontextmanager
+async def warmed(_app):
+    """While the server lives. Vega is made as it starts, so that no visitor waits for it."""
+    threading.Thread(target=file, args=(VEGA,), daemon=True).start()
+    yield
 
 
 def routes(base: str = "") -> list[Route]:
