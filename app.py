@@ -20,12 +20,15 @@ else:  # `streamlit run` starts the server
     from starlette.middleware import Middleware
 
     from planner.web import api, stage
+    from planner.web.guard import Guard
+    from planner.web.options import options
     from planner.web.preview import Previews
 
     below = st.get_option("server.baseUrlPath")
-    app = st.App(
-        __file__,
-        routes=[*api.routes(below), *stage.routes(below)],
-        middleware=[Middleware(Previews, base=below)],
-        lifespan=stage.warmed,
-    )
+    try:
+        chosen = options()
+    except ValueError as problem:
+        raise SystemExit(str(problem)) from None
+    around = [Middleware(each, options=chosen, base=below) for each in (Guard, Previews)]
+    routes = [*api.routes(below, chosen), *stage.routes(below)]
+    app = st.App(__file__, routes=routes, middleware=around, lifespan=stage.warmed)
