@@ -19,7 +19,7 @@ if __name__ == "__main__":  # a page is asked for
 else:  # `streamlit run` starts the server
     from starlette.middleware import Middleware
 
-    from planner.web.api import routes
+    from planner.web import api, stage
     from planner.web.guard import Guard
     from planner.web.options import options
     from planner.web.preview import Previews
@@ -30,4 +30,5 @@ else:  # `streamlit run` starts the server
     except ValueError as problem:
         raise SystemExit(str(problem)) from None
     around = [Middleware(each, options=chosen, base=below) for each in (Guard, Previews)]
-    app = st.App(__file__, routes=routes(below, chosen), middleware=around)
+    routes = [*api.routes(below, chosen), *stage.routes(below)]
+    app = st.App(__file__, routes=routes, middleware=around, lifespan=stage.warmed)

@@ -1,13 +1,18 @@
 """The answer in words: the verdict, what would make a load fit, and what the numbers leave out."""
 
 import math
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
 
 from planner import describe
 from planner.hardware import parallel
 from planner.inputs import overrides, presets, support
 from planner.inputs.scenario import NUMBERS, Scenario
-from planner.serving import Evaluation, enough_memory, evaluate
+from planner.serving import Evaluation, fits
+from planner.units import GB
 
 EIGHT_BIT = presets.cache_format("fp8")
 SMALL_STEP = 2048  # tokens; what engines take on small devices
@@ -73,15 +78,20 @@ def verdict(evaluation: Evaluation, warned: bool = True) -> tuple[str, str]:
     Where it does not fit, the second part says what would make it fit. warned: whether that begins
     with the warning that the engine is not for the device.
     """
-    answer, detail = (_counted if evaluation.ideal else _with_engine)(evaluation)
+    answer, detail = stated(evaluation)
     ways = [] if evaluation.fits else ways_to_fit(evaluation)
     parts = [
         engine_warning(evaluation) if warned else "",
         detail,
         f"It would fit with {', or '.join(ways)}." if ways else "",
-        "" if evaluation.fits else _what_runs(evaluation),
+        what_runs(evaluation),
     ]
     return answer, " ".join(filter(None, parts))
+
+
+def stated(evaluation: Evaluation) -> tuple[str, str]:
+    """Whether it fits and by how much, and what goes with it, without what would make it fit."""
+    return (_counted if evaluation.ideal else _with_engine)(evaluation)
 
 
 def _counted(evaluation):
@@ -129,9 +139,9 @@ def _waiting(evaluation):
     return f" ({describe.whole(evaluation.waiting)} wait)" if evaluation.waiting else ""
 
 
-def _what_runs(evaluation):
-    """For which load the times hold where not all of it runs; by counting alone all of it does."""
-    if evaluation.ideal:
+def what_runs(evaluation: Evaluation) -> str:
+    """For which load the times hold where not all of it fits; by counting alone all of it does."""
+    if evaluation.ideal or evaluation.fits:
         return ""
     if not evaluation.running:
         return "None runs: times are those of one, if it fitted."
@@ -150,29 +160,81 @@ def _up_to(most):
     return f"up to {describe.requests(most)}"
 
 
-def ways_to_fit(evaluation: Evaluation) -> list[str]:
+class Way(NamedTuple):
+    """What would make a load fit: in words, and the inputs that it changes, as a link has them."""
+
+    text: str
+    changes: Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Remedies:
+    """What else than less of a load would make it fit; arrays where the evaluation has some.
+
+    small_cache, small_step: whether an 8-bit cache would, or few tokens in a step. devices: the
+    fewest, 0 where none are enough. memory_bytes: of one device, 0 where none is enough.
+    """
+
+    small_cache: bool
+    small_step: bool
+    devices: int
+    memory_bytes: float
+
+
+def remedies(evaluation: Evaluation, **varied) -> Remedies:
+    """What would help. varied: numbers in place of the scenario's, of the evaluation too."""
+    scenario = evaluation.plan.scenario
+    small, no = with_small_cache(scenario), np.zeros_like(evaluation.fits)
+    long = not evaluation.ideal and np.any(_long(evaluation))
+    return Remedies(
+        small_cache=fits(small, **varied) if small != scenario else no,
+        small_step=fits(with_small_step(scenario), **varied) & _long(evaluation) if long else no,
+        devices=more_devices(scenario, **varied),
+        memory_bytes=enough_memory(evaluation, **varied),
+    )
+
+
+def _long(evaluation):
+    """Whether a step has more tokens than it needs to."""
+    tokens = evaluation.engine.batched_tokens
+    return np.less(SMALL_STEP, tokens) & np.less(tokens, math.inf)
+
+
+def ways(evaluation: Evaluation, found: Remedies) -> list[Way]:
     """What would make the load fit: less of it, small caches or steps, more devices or memory."""
-    scenario, ways = evaluation.plan.scenario, []
-    if evaluation.max_concurrency >= 1:
-        ways.append(describe.requests(evaluation.max_concurrency))
+    scenario, most = evaluation.plan.scenario, evaluation.max_concurrency
+    each = " on each device" if scenario.layout.devices > 1 else ""
+    able = []
+    if most >= 1:
+        able.append(Way(describe.requests(most), {"concurrency": int(most)}))
     longest = evaluation.max_context_tokens
     if longest >= NUMBERS["context"].minimum:
-        each = " each" if scenario.concurrency > 1 else ""
-        ways.append(f"{describe.whole(longest)} tokens{each}")
-    small = with_small_cache(scenario)
-    if small != scenario and evaluate(small).fits:
-        ways.append("an 8-bit cache")
-    long = not evaluation.ideal and SMALL_STEP < evaluation.engine.batched_tokens < math.inf
-    if long and evaluate(with_small_step(scenario)).fits:
-        ways.append(f"at most {describe.whole(SMALL_STEP)} batched tokens")
-    count = more_devices(scenario)
-    if count:
-        ways.append(f"{count} devices")
-    memory = enough_memory(evaluation)
-    if memory:
-        where = " on each device" if scenario.layout.devices > 1 else ""
-        ways.append(f"{describe.enough(memory)} of memory{where}")
-    return ways
+        of_each = " each" if scenario.concurrency > 1 else ""
+        text = f"{describe.whole(longest)} tokens{of_each}"
+        able.append(Way(text, {"context": int(longest)}))
+    if found.small_cache:
+        small = with_small_cache(scenario)
+        able.append(Way("an 8-bit cache", {"cache_k": small.cache_k, "cache_v": small.cache_v}))
+    if found.small_step:
+        text = f"at most {describe.whole(SMALL_STEP)} batched tokens"
+        able.append(Way(text, {"set": with_small_step(scenario).set}))
+    if found.devices:
+        able.append(Way(f"{found.devices} devices", sizes(scenario, int(found.devices))))
+    if 0 < found.memory_bytes <= NUMBERS["memory"].maximum * GB:
+        text = describe.enough(found.memory_bytes)
+        able.append(Way(f"{text} of memory{each}", {"memory": enough_gb(found.memory_bytes)}))
+    return able
+
+
+def ways_to_fit(evaluation: Evaluation) -> list[str]:
+    """What would make the load of one plan fit, in words."""
+    return [each.text for each in ways(evaluation, remedies(evaluation))]
+
+
+def enough_gb(count: float) -> float:
+    """Bytes in GB, rounded up to three digits, as `describe.enough` writes them."""
+    step = 10 ** (math.floor(math.log10(count)) - 2)
+    return float(f"{math.ceil(count / step * (1 - 1e-12)) * step / GB:.6g}")
 
 
 def with_small_cache(scenario: Scenario) -> Scenario:
@@ -190,12 +252,47 @@ def with_small_step(scenario: Scenario) -> Scenario:
     return replace(scenario, set=overrides.write({**own, "batched_tokens": SMALL_STEP}))
 
 
-def more_devices(scenario: Scenario) -> int:
-    """The fewest devices, more than now and a power of two, on which it fits; 0 where none do."""
+def enough_memory(evaluation: Evaluation, **varied):
+    """Bytes of a device with which it fits, with an engine to a part in 5,000; 0 for none.
+
+    varied: numbers in place of the scenario's, of the evaluation too; arrays of one axis.
+    """
+    scenario = evaluation.plan.scenario
+    if evaluation.ideal:
+        return evaluation.plan.memory_needed_bytes
+    upright = {name: np.asarray(values)[..., None] for name, values in varied.items()}
+    low = upright.pop("memory", np.full((*np.shape(evaluation.fits), 1), float(scenario.memory)))
+    high = np.full_like(low, float(NUMBERS["memory"].maximum))
+    enough = True
+    for tries in (400, 100):
+        tried = np.geomspace(low[..., 0], high[..., 0], tries, axis=-1)
+        holds = fits(scenario, memory=tried, **upright)
+        enough = enough & holds.any(-1)
+        first = holds.argmax(-1)[..., None]
+        low = np.take_along_axis(tried, np.maximum(first - 1, 0), -1)
+        high = np.take_along_axis(tried, first, -1)
+    return np.where(enough, high[..., 0] * GB, 0.0)[()]
+
+
+def more_devices(scenario: Scenario, **varied):
+    """The fewest devices, more than now and a power of two, on which it fits; 0 where none do.
+
+    varied: numbers in place of the scenario's, of which each stop has its own answer.
+    """
+    fewest = 0
     for count in DEVICE_COUNTS:
         if count > scenario.layout.devices:
-            for each in parallel.layouts(scenario.the_model, count)[:1]:
-                sizes = {"tp": each.tensor, "pp": each.pipeline, "dp": each.data, "ep": each.expert}
-                if evaluate(replace(scenario, **sizes)).fits:
-                    return count
-    return 0
+            wider = sizes(scenario, count)
+            if wider:
+                able = fits(replace(scenario, **wider), **varied)
+                fewest = np.where(np.equal(fewest, 0) & able, count, fewest)[()]
+        if np.all(fewest):
+            break
+    return fewest
+
+
+def sizes(scenario: Scenario, count: int) -> dict[str, int]:
+    """How the model is best laid on so many devices, as a link says it; {} where it cannot be."""
+    for each in parallel.layouts(scenario.the_model, count)[:1]:
+        return {"tp": each.tensor, "pp": each.pipeline, "dp": each.data, "ep": each.expert}
+    return {}

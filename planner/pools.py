@@ -99,9 +99,12 @@ def longest_context(plan: Plan, engine: Engine) -> float:
     """The most tokens of each request that the engine's pool holds at this concurrency, exactly.
 
     0 where it holds not even one token; ∞ where it still holds `UNBOUNDED` tokens. One for each
-    concurrency, where the plan has several and all else of it is one scenario's.
+    concurrency and memory, where the plan has several and all else of it is one scenario's.
     """
-    counts = np.asarray(plan.concurrency, float)
+    memory = np.asarray(plan.memory_usable_bytes, float)
+    counts, _ = np.broadcast_arrays(np.asarray(plan.concurrency, float), memory)
+    # The contexts that are tried lie along an axis of their own, the last.
+    plan, engine = replace(plan, memory_usable_bytes=memory[..., None]), _upright(engine)
     low, high = np.zeros_like(counts), np.full_like(counts, UNBOUNDED + 1)
     while np.any(high - low > 1):  # low is held; as far as is known, high is not
         tried = np.geomspace(np.maximum(low, 1), high, 48, axis=-1).round()
@@ -112,6 +115,12 @@ def longest_context(plan: Plan, engine: Engine) -> float:
         # A step as long as a whole prompt may leave no room where two shorter ones do again.
         low = np.where(holds & (tried < high[..., None]), tried, low[..., None]).max(-1)
     return np.where(low >= UNBOUNDED, np.inf, low)[()]
+
+
+def _upright(engine):
+    """An engine whose figures that are arrays, one for each memory, have one axis more."""
+    arrays = {name: each for name, each in vars(engine).items() if np.ndim(each)}
+    return replace(engine, **{name: each[..., None] for name, each in arrays.items()})
 
 
 def engine_band(engine: Engine) -> tuple[Engine, Engine]:

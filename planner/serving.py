@@ -22,7 +22,7 @@ from planner.engines.timing import (
 from planner.hardware import parallel
 from planner.hardware.accelerator import Accelerator
 from planner.inputs import overrides, presets
-from planner.inputs.scenario import NUMBERS, Scenario
+from planner.inputs.scenario import Scenario
 from planner.latency import measured
 from planner.latency.estimate import (
     Band,
@@ -221,6 +221,15 @@ def evaluate(
     )
 
 
+def fits(scenario: Scenario, **varied):
+    """Whether a load fits, as `evaluate` says, without its times; `varied` as it takes them."""
+    plan = plan_of(scenario, **varied)
+    if scenario.engine == "ideal" and not scenario.set:
+        return plan.fits
+    held = reserve(plan, scenario.engine_with(plan.memory_usable_bytes))
+    return most_requests(held, scenario) >= plan.concurrency
+
+
 @dataclass(frozen=True)
 class Capacities:
     """How much one device holds, in three ways that are often taken for one another; bytes.
@@ -369,18 +378,3 @@ def _admitted(plan, engine, timing, held) -> Reserve:
         return held
     whole = np.maximum(plan.context_tokens, plan.prompt_tokens + plan.output_tokens)
     return reserve(replace(plan, context_tokens=whole), engine)
-
-
-def enough_memory(evaluation: Evaluation) -> float:
-    """Bytes of a device with which it fits, with an engine to a part in 5,000; 0 for none."""
-    scenario = evaluation.plan.scenario
-    if evaluation.ideal:
-        return evaluation.plan.memory_needed_bytes
-    low, high = scenario.memory, float(NUMBERS["memory"].maximum)
-    for tries in (400, 100):
-        tried = np.geomspace(low, high, tries)
-        holds = np.flatnonzero(evaluate(scenario, memory=tried).fits)
-        if not len(holds):
-            return 0.0
-        low, high = tried[max(holds[0] - 1, 0)], tried[holds[0]]
-    return high * GB

@@ -1,13 +1,15 @@
 """How fast it is: prints figures, asserts nothing. Run by hand: python tests/bench.py
 
-Measures, in headless Chromium on this machine: a slider's key press until both charts were painted
-again (median and 95th percentile over 50 changes), the script's own share of it, the cold start,
-`import planner`, and a million scenarios through the formulas.
+Measures, in headless Chromium on this machine and in one run: a slider's key press until verdict,
+figures and both first charts were painted again, from a film and without one, beside the barest
+Streamlit page (median and 95th percentile over 50 changes); what a film takes; the script's own
+share of a change, the cold start, `import planner`, and a million scenarios through the formulas.
 """
 
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -17,32 +19,41 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from tests.browser import app, chromium
 
 CHANGES = 50
+WIDE = {"width": 1440, "height": 1000}
 
-# Time from the key press to the last change of either chart's drawing, after which a frame passed.
+# Time from the key press until all that is watched had changed and nothing more did for a while,
+# the frame after that counted in. What changes later, as the answer at rest, is another painting.
 WATCH = """
-() => new Promise((done) => {
-  const charts = ['memory', 'latency'].map((key) => document.querySelector(`.st-key-chart-${key}`))
-  const last = new Map()
+(selectors) => new Promise((done) => {
+  const seen = new Map(selectors.map((each) => [document.querySelector(each), null]))
+  let start = NaN
+  const painted = () => {
+    const times = [...seen.values()]
+    if (times.includes(null) || performance.now() - Math.max(...times) < 60) {
+      if (performance.now() - start > 5000) { watch.disconnect(); done(NaN) }
+      else setTimeout(painted, 4)
+      return
+    }
+    watch.disconnect()
+    done(Math.max(...times) - start)
+  }
   const watch = new MutationObserver((changes) => {
-    for (const change of changes)
-      for (const chart of charts)
-        if (chart.contains(change.target)) last.set(chart, performance.now())
+    const nodes = new Set(changes.map((change) => change.target))
+    for (const part of seen.keys()) {
+      if (![...nodes].some((node) => part.contains(node))) continue
+      seen.set(part, performance.now())
+      requestAnimationFrame(() => seen.set(part, performance.now()))
+    }
   })
   const all = { subtree: true, childList: true, attributes: true, characterData: true }
-  charts.forEach((chart) => watch.observe(chart, all))
-  window.addEventListener('keydown', (event) => {
-    const start = performance.now()
-    const settle = () => {
-      const now = performance.now()
-      if (last.size == charts.length && now - Math.max(...last.values()) > 150) {
-        watch.disconnect()
-        done(Math.max(...last.values()) - start)
-      } else if (now - start > 5000) { watch.disconnect(); done(NaN) }
-      else requestAnimationFrame(settle)
-    }
-    settle()
-  }, { once: true, capture: true })
+  watch.observe(document.body, all)
+  const pressed = () => { start = performance.now(); painted() }
+  window.addEventListener('keydown', pressed, { once: true, capture: true })
 })
+"""
+PLAN = ("h1", ".stage .cards .value", ".st-key-chart-memory svg", ".st-key-chart-latency svg")
+BAREST = """import streamlit as st
+st.write(st.slider("n", 0, 1000, 500, key="n"))
 """
 
 
@@ -50,24 +61,79 @@ def quantiles(times):
     return f"median {statistics.median(times):.0f}, 95th percentile {np.percentile(times, 95):.0f}"
 
 
+def changes(page, slider, watched, pause):
+    """Times in ms from a key press on a slider to what is watched, painted."""
+    page.locator(slider).first.focus()
+    times = []
+    for change in range(CHANGES + 5):
+        page.evaluate(f"(watched) => {{ window.measured = ({WATCH})(watched) }}", list(watched))
+        page.keyboard.press("ArrowRight" if change % 20 < 10 else "ArrowLeft")
+        times.append(page.evaluate("() => window.measured"))
+        page.wait_for_timeout(pause)
+    return times[5:]
+
+
 def key_to_paint():
     with app() as address, chromium() as browser:
         start = time.perf_counter()
-        page = browser.new_page(viewport={"width": 1440, "height": 1000})
+        page = browser.new_page(viewport=WIDE)
         page.goto(address)
         page.locator(".st-key-chart-latency .marks").first.wait_for()
         print(f"first visit to a fresh server: {time.perf_counter() - start:.2f} s to the charts")
+        start = time.perf_counter()
+        page = browser.new_page(viewport=WIDE)
+        page.goto(address)
+        page.locator(".st-key-chart-latency .marks").first.wait_for()
+        print(f"first visit to a warm server: {time.perf_counter() - start:.2f} s to the charts")
         page.wait_for_timeout(1500)
-        slider = page.locator(".st-key-slider-context input[type=range]")
-        slider.focus()
-        times = []
-        for change in range(CHANGES + 5):
-            pending = page.evaluate_handle(f"() => {{ window.measured = ({WATCH})() }}")
-            page.keyboard.press("ArrowRight" if change % 20 < 10 else "ArrowLeft")
-            times.append(page.evaluate("() => window.measured"))
-            pending.dispose()
-        times = times[5:]
-        print(f"key press to both charts painted: {quantiles(times)} ms over {len(times)} changes")
+        for slider in ("context", "concurrency"):
+            handle = f".st-key-slider-{slider} input[type=range]"
+            page.locator(handle).hover()
+            page.wait_for_timeout(1500)
+            for pause, hand in ((60, "keys held"), (800, "a key now and then")):
+                times = changes(page, handle, PLAN, pause)
+                print(f"{slider}, from a film, {hand}: {quantiles(times)} ms")
+        bare = browser.new_page(viewport=WIDE)
+        bare.route("**/film?*", lambda route: route.abort())
+        bare.goto(address)
+        bare.locator(".st-key-chart-latency .marks").first.wait_for()
+        bare.wait_for_timeout(1500)
+        times = changes(bare, ".st-key-slider-context input[type=range]", PLAN, 100)
+        print(f"context, without a film, so at rest: {quantiles(times)} ms")
+
+
+def barest():
+    """The least that Streamlit takes: a slider and its number."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "app.py"
+        script.write_text(BAREST)
+        with app(script=script) as address, chromium() as browser:
+            page = browser.new_page(viewport=WIDE)
+            page.goto(address)
+            page.locator("[data-testid=stMarkdown]").wait_for()
+            page.wait_for_timeout(1500)
+            times = changes(
+                page, "[role=slider], input[type=range]", ["[data-testid=stMarkdown]"], 100
+            )
+            print(f"the barest Streamlit page: {quantiles(times)} ms")
+
+
+def films():
+    """What a film takes, worked out and sent."""
+    from planner import Scenario
+    from planner.stage.film import Films, film
+    from planner.stage.stops import STOPS
+
+    engine = Scenario("llama-3.1-8b", device="h100-sxm", engine="vllm", output=200)
+    for scenario, name in ((Scenario(), "ideal"), (engine, "an engine")):
+        for slider in STOPS:
+            times = []
+            for _ in range(10):
+                start = time.perf_counter()
+                film(scenario, slider, 2)
+                times.append(1e3 * (time.perf_counter() - start))
+            size = len(Films().of(scenario, slider, 2)) / 1e3
+            print(f"a film of {slider}, {name}: {quantiles(times)} ms, {size:.0f} kB")
 
 
 def script():
@@ -101,5 +167,7 @@ def million():
 if __name__ == "__main__":
     imports()
     million()
+    films()
     script()
+    barest()
     key_to_paint()

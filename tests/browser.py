@@ -22,13 +22,16 @@ def chromium_path() -> str | None:
 
 
 @contextmanager
-def app(port=None):
-    """Start the app on a free port of this machine, or on the one given; yields its address."""
+def app(port=None, script="app.py"):
+    """Start the app on a free port of this machine, or on the one given; yields its address.
+
+    script: of another app.
+    """
     if port is None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless=true",
+    command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.headless=true",
                f"--server.port={port}", "--server.address=127.0.0.1"]  # fmt: skip
     server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}"
@@ -77,9 +80,13 @@ def idle(page, drawn=PLAN_DRAWN):
     page.locator(ready).wait_for(state="attached")
 
 
-READ_METRICS = """() => [...document.querySelectorAll('[data-testid=stMetric]')].map((each) =>
-  ['stMetricLabel', 'stMetricValue'].map(
-    (part) => each.querySelector(`[data-testid=${part}]`).innerText))"""
+READ_METRICS = """() => [
+  ...[...document.querySelectorAll('[data-testid=stMetric]')].map((each) =>
+    ['stMetricLabel', 'stMetricValue'].map(
+      (part) => each.querySelector(`[data-testid=${part}]`).innerText)),
+  ...[...document.querySelectorAll('.stage .figure')].map((each) =>
+    ['.label', '.value'].map((part) => each.querySelector(part).innerText)),
+]"""
 
 
 def metrics(page):

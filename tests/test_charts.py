@@ -63,7 +63,7 @@ def holds_together(picture, dark):
         mark = layer["mark"]
         if mark["type"] in ("rule", "text", "line", "tick"):  # else black, and gone in the dark
             assert mark.get("color") or mark.get("stroke")
-    for name, texts in picture.sentences.items():
+    for name, texts in picture.told.items():
         assert len(texts) == len(picture.frames[name])
     assert picture.alt.endswith(".")
     assert len(picture.table())

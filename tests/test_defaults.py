@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from planner import Scenario, evaluate
+from planner.answer import enough_memory
 from planner.engines import defaults
 from planner.inputs import presets
 from planner.reports import commands
-from planner.serving import enough_memory
 from planner.units import GB, GIB
 
 DEVICES = presets.accelerators()

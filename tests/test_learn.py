@@ -1,5 +1,6 @@
 """The Learn pages without a browser: any link opens them, nothing breaks, answers are marked."""
 
+import json
 from urllib.parse import parse_qsl
 
 import pytest
@@ -10,6 +11,7 @@ from planner.figures import headlines
 from planner.lesson import questions, words
 from planner.lesson.questions import NumberQuestion
 from planner.lesson.views import VIEWS
+from tests import scenes
 from tests.browser import ROOT, number
 
 PAGES = list(words.pages())
@@ -124,13 +126,15 @@ def test_every_figure_of_the_plan_is_hidden_and_comes_back(figure):
     app.query_params["ask"] = figure.id
     app.run()
     assert not app.exception
-    assert metrics(app)[figure.label] == "?"
-    assert app.title[0].value == "What do you expect?"
+    assert scenes.figures(app)[figure.label] == "?"
+    hidden = scenes.sent(app)
+    assert scenes.shown(app)["title"] == "What do you expect?"
+    assert figure.text not in json.dumps(hidden)
     app.text_input(key=f"guess-plan-{figure.id}").set_value("1,000")
     app.button[0].click().run()
-    assert metrics(app)[figure.label] == figure.text
-    assert app.title[0].value.startswith("Fits")
-    assert len(charts(app)) == 4
+    assert scenes.figures(app)[figure.label] == figure.text
+    assert scenes.shown(app)["title"].startswith("Fits")
+    assert not any(chart["waits"] for chart in scenes.shown(app)["charts"])
 
 
 def test_the_plan_s_verdict_is_a_choice():
@@ -142,7 +146,7 @@ def test_the_plan_s_verdict_is_a_choice():
     app.radio(key="guess-plan-fits").set_value("fits")
     app.button[0].click().run()
     assert app.text[0].value == "Fits or not: does not fit; you said: fits."
-    assert app.title[0].value.startswith("Does not fit")
+    assert scenes.shown(app)["title"].startswith("Does not fit")
 
 
 def test_an_address_without_a_question_asks_none():

@@ -3,7 +3,6 @@
 import json
 from urllib.parse import parse_qsl
 
-import pyarrow as pa
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -12,6 +11,7 @@ from planner.hardware.parallel import Layout
 from planner.inputs import presets
 from planner.reports import commands
 from tests.browser import ROOT
+from tests.scenes import figures, frames, notes, sent, shown
 from tests.test_scenario import BAD_LINKS
 
 
@@ -23,24 +23,13 @@ def opened(query=""):
     return page.run()
 
 
-def figures(page):
-    return {metric.label: metric.value for metric in page.metric}
-
-
-def frames(page, chart):
-    """The frames behind one chart, as they are sent to the browser."""
-    for element in page.get("vega_lite_chart"):
-        sets = {each.name: each.data.data for each in element.proto.datasets}
-        if chart == element.proto.alt:
-            return {name: pa.ipc.open_stream(d).read_pandas() for name, d in sets.items()}
-    raise AssertionError(f"no chart {chart}")
-
-
 def test_the_start_is_the_lesson():
     page = opened()
     assert not page.exception
-    assert page.title[0].value == "Fits, with 48.8 GB to spare."
+    assert shown(page)["title"] == "Fits, with 48.8 GB to spare."
     assert figures(page) == {
+        "Speed per user": "32.1 tokens/s",
+        "Max concurrent requests": "61",
         "Weights": "14.0 GB",
         "Cache": "17.2 GB",
         "Cache per token": "131 kB",
@@ -66,7 +55,11 @@ def test_an_example_shows_its_plan(example):
         )
     )
     assert not page.exception
-    assert (page.title[0].value, page.markdown[0].value) == answer.verdict(evaluation)
+    scene = shown(page)
+    assert (scene["title"], scene["detail"]) == answer.stated(evaluation)
+    assert [each["text"] for each in scene["ways"]] == (
+        [] if evaluation.fits else answer.ways_to_fit(evaluation)
+    )
     result = evaluation.plan
     latency = frames(page, "Time per token")
     (label,) = latency["words"].query("fontWeight == 'bold'").label
@@ -83,8 +76,8 @@ def test_a_bad_link_is_explained_and_the_page_is_whole(query):
     page = opened(query)
     assert not page.exception
     assert len(page.text) == 1
-    assert len(page.metric) == 6
-    assert len(page.get("vega_lite_chart")) == 4
+    assert len(figures(page)) == 8
+    assert len(shown(page)["charts"]) == 4
 
 
 def test_the_presenter_view_enlarges_and_stays_in_the_link():
@@ -92,12 +85,12 @@ def test_the_presenter_view_enlarges_and_stays_in_the_link():
     assert not page.exception
     assert not page.text
     assert page.session_state.scenario == Scenario(context=4096)
-    large = json.loads(page.get("vega_lite_chart")[0].proto.spec)
+    (large, *_) = sent(page)["specifications"].values()
     assert any("&amp;present=1" in each.proto.body for each in page.get("html"))
     page.toggle(key="present-switch").set_value(False).run()
     assert page.session_state.scenario == Scenario(context=4096)
     assert not any("present=1" in each.proto.body for each in page.get("html"))
-    usual = json.loads(page.get("vega_lite_chart")[0].proto.spec)
+    (usual, *_) = sent(page)["specifications"].values()
     assert large["height"] > usual["height"]
 
 
@@ -276,7 +269,7 @@ def test_precision_and_devices_change_the_plan():
     assert choose("devices-box", "devices", 8).layout == Layout(tensor=8)
     pipeline = Layout(tensor=4, pipeline=2)
     assert choose("devices-box", "layout", pipeline).layout == pipeline
-    assert len(page.get("vega_lite_chart")) == 5
+    assert len(shown(page)["charts"]) == 5
     # A model that these sizes do not divide is met with ones that do, and with a reason.
     page.selectbox(key="model").set_value("phi-4").run()
     scenario = page.session_state.scenario
@@ -305,10 +298,11 @@ def test_every_engine_s_page_is_whole(engine):
     page.session_state["left-out"] = page.session_state["reserve-box"] = True
     page.run()
     assert not page.exception
-    assert len(page.get("vega_lite_chart")) == (4 if engine == "ideal" else 5)
-    kinds = [each.delta for each in page.metric]
-    assert kinds[:3] == ["file size", "computed", "computed"]
-    assert all((kind == "ideal") == (engine == "ideal") for kind in kinds[3:])
+    assert len(shown(page)["charts"]) == (4 if engine == "ideal" else 5)
+    kinds = notes(page)
+    counted = [kinds.pop(name) for name in ("weights", "cache", "token")]
+    assert counted == ["file size", "computed", "computed"]
+    assert all((kind == "ideal") == (engine == "ideal") for kind in kinds.values())
 
 
 def test_the_engine_and_its_figures_can_be_changed():
@@ -324,10 +318,10 @@ def test_the_engine_and_its_figures_can_be_changed():
         return page.session_state.scenario
 
     assert choose(lambda: page.selectbox(key="engine"), "vllm").engine == "vllm"
-    assert page.title[0].value.startswith("Fits: vLLM 0.20 to 0.25 holds up to")
+    assert shown(page)["title"].startswith("Fits: vLLM 0.20 to 0.25 holds up to")
     assert choose(lambda: page.number_input(key="output"), 512).output == 512
     assert choose(lambda: page.selectbox(key="set-add"), "fraction").set == "fraction:0.92"
     assert choose(lambda: page.number_input(key="set-fraction"), 0.4).set == "fraction:0.4"
-    assert page.title[0].value.startswith("Does not fit: vLLM 0.20 to 0.25 holds")
+    assert shown(page)["title"].startswith("Does not fit: vLLM 0.20 to 0.25 holds")
     # Another engine has its own figures.
     assert choose(lambda: page.selectbox(key="engine"), "sglang").set == ""

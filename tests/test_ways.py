@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import re
 import subprocess
 import sys
@@ -28,9 +29,10 @@ from planner.inputs.scenario import as_link
 from planner.reports import comparison_report, images, plan_html, plan_report
 from planner.web import api
 from tests.browser import ROOT
+from tests.scenes import figures, shown
 from tests.test_comparison import BAD_LINKS as BAD_COMPARISONS
 from tests.test_comparison import comparisons as some_comparisons
-from tests.test_page import figures, opened
+from tests.test_page import opened
 from tests.test_plan import scenarios
 from tests.test_scenario import BAD_LINKS
 
@@ -138,8 +140,14 @@ def first_token(found):
 def shows(page, found):
     """The page's answer and figures are those of a report, as they are written."""
     ending = "_s" if found["fits_calibrated"] is None else "_calibrated_s"
-    assert page.title[0].value == found["verdict"]
+    assert shown(page)["title"] == found["verdict"]
+    served = ending.removesuffix("_s")
+    speed, most = (
+        found[f"{key}{served}"] for key in ("tokens_per_s_per_request", "max_concurrency")
+    )
     assert figures(page) == {
+        "Speed per user": describe.rate(speed),
+        "Max concurrent requests": describe.whole(math.inf if most is None else most),
         "Weights": describe.data(found["weights_bytes"]),
         "Cache": describe.data(found["cache_bytes"]),
         "Cache per token": describe.data(found["cache_bytes_per_token"]),

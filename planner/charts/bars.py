@@ -41,16 +41,7 @@ def memory(id: str, title: str, shown: list[Labelled]) -> Picture:
     """Memory of the fullest device, a bar a plan, up to where its engine's memory ends."""
     bars = []
     for each in shown:
-        plan, reserve = each.evaluation.plan, each.evaluation.reserve
-        needs = {
-            "weights": plan.device_weights_bytes,
-            "overhead": reserve.overhead_bytes,
-            "cache": plan.device_cache_bytes,
-        }
-        limit = plan.memory_usable_bytes
-        if not each.evaluation.ideal:
-            kept = reserve.weights_bytes + reserve.overhead_bytes + reserve.pool_bytes
-            limit = min(limit, kept)
+        needs, limit = memory_parts(each.evaluation)
         needed = sum(needs.values())
         named = " + ".join(
             f"{describe.data(size)} {'for the engine' if part == 'overhead' else part}"
@@ -63,6 +54,20 @@ def memory(id: str, title: str, shown: list[Labelled]) -> Picture:
         )
         bars.append(Bar(each.label, needs, sentence, limit, each.bar))
     return _picture(id, title, "Memory", MEMORY_UNITS, bars)
+
+
+def memory_parts(evaluation: Evaluation) -> tuple[dict[str, float], float]:
+    """What fills the fullest device, part by part, and where its engine's memory ends; bytes."""
+    plan, reserve = evaluation.plan, evaluation.reserve
+    needs = {
+        "weights": plan.device_weights_bytes,
+        "overhead": reserve.overhead_bytes,
+        "cache": plan.device_cache_bytes,
+    }
+    limit = plan.memory_usable_bytes
+    if not evaluation.ideal:
+        limit = min(limit, reserve.weights_bytes + reserve.overhead_bytes + reserve.pool_bytes)
+    return needs, limit
 
 
 def devices(own: Evaluation) -> Picture:
@@ -160,7 +165,7 @@ def _picture(id, title, quantity, units, bars, alt=""):
         if limited:  # many are alike, and have no room for words but at the first
             text = f"of {describe.data(bar.limit)}" if len(bars) <= FEW or bar is bars[0] else ""
             limits.append((bar.beside, bar.limit / size, end / size, text))
-    drawn = {part for _, part, *_ in rows} | {"does not fit"}
+    drawn = {part for _, part, *_ in rows} | {"does not fit", "free"}
     legend = tuple(part for part in laid[0] if part in drawn)
     return Picture(
         id,
@@ -173,11 +178,12 @@ def _picture(id, title, quantity, units, bars, alt=""):
                 "variant": [bar.label for bar, *_ in rows],
                 **by_column([row[1:] for row in rows], "part", "start", "end"),
             },
-            "limits": by_column(limits, "bar", "at", "beside", "label"),
+            **({"limits": by_column(limits, "bar", "at", "beside", "label")} if limited else {}),
         },
         {"variant": "variant", "part": "part", "start": f"from ({unit})", "end": f"to ({unit})"},
         alt or f"{title}. {'. '.join(bar.sentence for bar in bars)}.",
         {"rows": [bar.sentence for bar, *_ in rows]},
+        moving=("most",),
         channel="x",
     )
 
@@ -187,9 +193,10 @@ def chart(most, unit, quantity, parts, count, limited, dark):
 
     Data: rows, limits.
     """
+    end = marks.end(most)
     x = (
         alt.X("start:Q", title=f"{quantity} ({unit})")
-        .scale(domain=[0, most], nice=False)
+        .scale(domain=[0, end], nice=False)
         .axis(tickCount=6, format=",~r")
     )
     y = alt.Y("bar:N", title=None, sort=None).axis(
@@ -215,10 +222,11 @@ def chart(most, unit, quantity, parts, count, limited, dark):
     )
     bars = bars.encode(x, y, alt.X2("end:Q"), colours, tooltip=marks.HOVER)
     if not limited:
-        return bars.properties(height=HEIGHT)
+        return bars.properties(height=HEIGHT).add_params(end)
     limits = marks.on("limits").encode(y)
     tick = limits.mark_tick(color=INK[dark], thickness=2, size=size + 10, aria=False)
     words = limits.mark_text(color=INK[dark], align="left", dx=6, aria=False)
-    return alt.layer(
+    layers = alt.layer(
         bars, tick.encode(alt.X("at:Q")), words.encode(alt.X("beside:Q"), alt.Text("label:N"))
-    ).properties(height=HEIGHT)
+    )
+    return layers.properties(height=HEIGHT).add_params(end)

@@ -40,9 +40,9 @@ class Labelled:
         """The longest context at which the load fits, in tokens."""
         return float(self.evaluation.max_context_tokens)
 
-    def longest_at(self, concurrency):
+    def longest_at(self, concurrency, **varied):
         """The longest context at which so many requests fit, in tokens; of any shape."""
-        return self.swept(concurrency=concurrency).max_context_tokens
+        return self.swept(concurrency=concurrency, **varied).max_context_tokens
 
 
 def labelled(label: str, scenario: Scenario, ink: int = 0, **changes) -> Labelled:

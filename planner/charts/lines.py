@@ -1,5 +1,7 @@
 """Time per token over the context, a line a plan: of one plan, or of several in a comparison."""
 
+from functools import cached_property
+
 import altair as alt
 import numpy as np
 
@@ -66,7 +68,7 @@ def latency(id: str, shown: list[Labelled], own: Labelled | None = None) -> Pict
         f"Time per token over the context. {'. '.join(line.sentence for line in lines)}."
         f"{f' {len(near)} measurements stand beside it.' if near else ''}",
         {
-            "rows": [text for line in lines for text in line.sentences],
+            "rows": lambda: [text for line in lines for text in line.sentences],
             "points": [line.sentence for line in about],
             "measured": [_measured(each) for each in near],
             "full": [
@@ -74,6 +76,7 @@ def latency(id: str, shown: list[Labelled], own: Labelled | None = None) -> Pict
                 for line in full
             ],
         },
+        moving=("most",),
     )
 
 
@@ -101,8 +104,17 @@ class _Line:
             **times(swept, size),
         }
         self.parts = [name for name, _ in parts(swept.step) if np.any(self.columns[name])]
-        self.sentences = sentences(plan.label, swept)
-        self.sentence = self.sentences[int(np.searchsorted(contexts, plan.scenario.context))]
+        self.swept = swept
+
+    @cached_property
+    def sentences(self):
+        return sentences(self.plan.label, self.swept)
+
+    @property
+    def sentence(self):
+        """That of the present load."""
+        at = int(np.searchsorted(self.columns["context"], self.plan.scenario.context))
+        return sentences(self.plan.label, self.swept, slice(at, at + 1))[0]
 
     def _at(self, context):
         """A context, and how high the line as it is drawn is there."""
@@ -143,17 +155,17 @@ def times(evaluation: Evaluation, size: float) -> dict[str, np.ndarray]:
     return {name: np.broadcast_to(values, shape) for name, values in columns.items()}
 
 
-def sentences(label: str, evaluation: Evaluation) -> list[str]:
-    """What a line says under the pointer, at each of its contexts."""
+def sentences(label: str, evaluation: Evaluation, which: slice = slice(None)) -> list[str]:
+    """What a line says under the pointer, at each of its contexts or at some of them."""
     step, band = evaluation.mixed or evaluation.step, evaluation.tpot_s
     load = describe.requests(evaluation.plan.concurrency)
     share = 100 * step.cache_s / step.total_s
     columns = (evaluation.plan.context_tokens, band.value, band.low, band.high, share)
-    rows = np.broadcast_arrays(*columns)
+    rows = np.transpose(np.broadcast_arrays(*columns))[which]
     return [
         f"{context:,.0f} tokens, {load}. {label}: {describe.duration(value)} a token"
         f"{band_text(low, high)}, {describe.significant(percent, 2)} % of it reading cache"
-        for context, value, low, high, percent in np.transpose(rows).tolist()
+        for context, value, low, high, percent in rows.tolist()
     ]
 
 
@@ -194,7 +206,8 @@ def chart(most, unit, areas, dark):
             band.transform_filter("datum.ink == 0").encode(x, alt.Y("low:Q"), y2=alt.Y2("high:Q")),
         ]
     time = alt.Y("step:Q", title=f"Time per token ({unit})")
-    time = time.scale(domain=[0, most], nice=False).axis(tickCount=6)
+    end = marks.end(most)
+    time = time.scale(domain=[0, end], nice=False).axis(tickCount=6)
     speeds = marks.on("speeds").mark_rule(
         color=MUTED[dark], strokeDash=[2, 3], clip=True, aria=False
     )
@@ -206,7 +219,7 @@ def chart(most, unit, areas, dark):
     rings = marks.on("measured").mark_point(
         size=45, strokeWidth=1.5, color=COLOURS["fits"], opacity=1, clip=True
     )
-    return alt.layer(
+    layers = alt.layer(
         *behind,
         speeds.encode(y),
         drop,
@@ -216,4 +229,5 @@ def chart(most, unit, areas, dark):
         rings.encode(x, y, marks.SAID, tooltip=marks.HOVER),
         marks.points(x, y, dark),
         *marks.words(x, y, dark),
-    ).properties(height=HEIGHT)
+    )
+    return layers.properties(height=HEIGHT).add_params(end)

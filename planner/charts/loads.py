@@ -25,15 +25,11 @@ def fit(shown: list[Labelled], own: Labelled) -> Picture:
     The areas and the present point are those of `own`, which has the first ink.
     """
     counts = np.union1d(CONCURRENCIES, own.scenario.concurrency)
-    rows, sentences = [], []
+    rows = []
     for each in shown:
         most = each.longest_at(counts)
         named = {"variant": [each.label] * len(counts), "ink": [each.ink] * len(counts)}
         rows.append({**named, "concurrency": counts, **frontier(most)})
-        sentences += [
-            f"{each.label}: {describe.requests(count)} of up to {describe.whole(tokens)} tokens fit"
-            for count, tokens in zip(counts.tolist(), most.tolist(), strict=True)
-        ]
     evaluation, load = own.evaluation, (own.scenario.context, own.scenario.concurrency)
     verdict = FITS[bool(evaluation.fits)]
     frontiers = {each: row["context"] for each, row in zip(shown, rows, strict=True)}
@@ -63,8 +59,17 @@ def fit(shown: list[Labelled], own: Labelled) -> Picture:
         f"Where a load fits, by concurrency and context. {sentence}; at most "
         f"{describe.whole(evaluation.max_concurrency)} requests of this context, or "
         f"{describe.whole(own.longest)} tokens at this concurrency.",
-        {"rows": sentences, "points": [sentence]},
+        {"rows": lambda: [text for row in rows for text in _sentences(row)], "points": [sentence]},
     )
+
+
+def _sentences(row):
+    """What a line says under the pointer, at each of its concurrencies."""
+    columns = row["variant"], row["concurrency"].tolist(), row["longest"].tolist()
+    return [
+        f"{label}: {describe.requests(count)} of up to {describe.whole(tokens)} tokens fit"
+        for label, count, tokens in zip(*columns, strict=True)
+    ]
 
 
 def frontier(longest: np.ndarray) -> dict[str, np.ndarray]:

@@ -23,6 +23,11 @@ def on(name: str) -> alt.Chart:
     return alt.Chart(alt.NamedData(name))
 
 
+def end(most: float) -> alt.Parameter:
+    """Where an axis from zero ends, as a parameter that can be moved without a new chart."""
+    return alt.param(name="most", value=most)
+
+
 def context_axis(field: str, longest: int = CONTEXT_TICKS[-1]) -> alt.X:
     """The context on a logarithmic axis up to `longest`."""
     ticks = [each for each in CONTEXT_TICKS if each <= longest]

@@ -8,13 +8,14 @@ from planner.charts.picture import Picture
 from planner.serving import Evaluation
 
 
-def pictures(evaluation: Evaluation) -> Iterator[Picture]:
+def pictures(evaluation: Evaluation, labels=None) -> Iterator[Picture]:
     """Each picture of a plan, worked out when it is asked for.
 
     With the ideal engine the model stands beside its counterpart with heads shared, or not shared;
-    with any other, the engine stands beside the ideal one.
+    with any other, the engine stands beside the ideal one. labels: what `pair` gives, where that is
+    there already.
     """
-    own, shown = pair(evaluation)
+    own, shown = labels or pair(evaluation)
     engine = "" if evaluation.ideal else "engine_"
     yield bars.memory(f"{engine}memory", "Memory at this load", shown)
     yield lines.latency(f"{engine}latency", shown, own)

@@ -26,10 +26,12 @@ class Picture:
     id: its address, its file's name, its key in the page's style, what questions call it; once
     used it keeps its meaning. chart: makes the Altair chart of `*bounds, dark`. bounds: where its
     axes end and in what unit, and whatever else of the data changes the chart and not only what it
-    shows. data: named columns, all of one length, by the name of each data set of the chart; those
-    of `rows` are its table too. sentences: what shows under the pointer, a text a row, by data set;
-    apart, because they are needed at rest only. columns: what of `rows` a person reads, by name,
-    each with its heading. alt: the picture in words.
+    shows; the first of them, named in `moving`, are parameters of the specification, so that an
+    axis can end elsewhere without a new chart. data: named columns, all of one length, by the name
+    of each data set of the chart; those of `rows` are its table too. sentences: what shows under
+    the pointer, a text a row, by data set; apart, because they are needed at rest only, and where a
+    function makes them made when asked for. columns: what of `rows` a person reads, by name, each
+    with its heading. alt: the picture in words.
 
     gives: ids of figures that it would give away. axes: for a figure whose guess can stand on the
     chart, the ends of its axis, in the figure's unit. channel: the axis along which guesses stand.
@@ -42,20 +44,37 @@ class Picture:
     data: Mapping[str, Mapping[str, Sequence] | pd.DataFrame]
     columns: Mapping[str, str]
     alt: str
-    sentences: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    sentences: Mapping[str, Sequence[str] | Callable] = field(default_factory=dict)
     gives: tuple[str, ...] = ()
     axes: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     channel: str = "y"
+    moving: tuple[str, ...] = ()
 
     def specification(self, dark: bool) -> dict:
         """Its Vega-Lite specification, without its data."""
         return _prepared(self.chart, *self.bounds, dark)
 
     @property
+    def parameters(self) -> dict[str, float]:
+        """The parameters of its specification, by name."""
+        return dict(zip(self.moving, self.bounds, strict=False))
+
+    @property
+    def shape(self) -> str:
+        """What its specification is, but for its parameters: alike where that can be kept."""
+        chart = f"{self.chart.__module__}.{self.chart.__qualname__}"
+        return f"{chart}{self.bounds[len(self.moving) :]}"
+
+    @cached_property
+    def told(self) -> dict[str, Sequence[str]]:
+        """The sentences of its rows, by data set."""
+        return {name: each() if callable(each) else each for name, each in self.sentences.items()}
+
+    @property
     def datasets(self) -> dict[str, Mapping[str, Sequence] | pd.DataFrame]:
         """Every data set by its name, with the sentences of its rows."""
         found = dict(self.data)
-        for name, texts in self.sentences.items():
+        for name, texts in self.told.items():
             if isinstance(found[name], pd.DataFrame):
                 found[name] = found[name].assign(sentence=texts)
             else:
@@ -111,6 +130,22 @@ def marked(spec: dict, marks: Sequence[Mapping], channel: str, dark: bool) -> di
         {"mark": {**text, **ink}, "encoding": encoding},
     ]
     return {**rest, "layer": [*layers, *({**each, "data": {"values": marks}} for each in over)]}
+
+
+def fixed(spec: dict, parameters: Mapping[str, float]) -> dict:
+    """A specification with its parameters written in, as a part of a larger one must have it."""
+    inside = _written(spec, parameters)
+    return {name: part for name, part in inside.items() if name != "params"}
+
+
+def _written(part, values):
+    if isinstance(part, list):
+        return [_written(each, values) for each in part]
+    if not isinstance(part, dict):
+        return part
+    if part.get("expr") in values:
+        return values[part["expr"]]
+    return {name: _written(each, values) for name, each in part.items()}
 
 
 def enlarged(spec: dict, text: int, height: int) -> dict:

@@ -22,6 +22,39 @@ HEIGHT = 240  # of a plot, in pixels
 TALL = 360  # the tallest, its legend included
 
 
+GRID = {False: "#E6E8EC", True: "#33353B"}
+
+
+def themed(spec: dict, dark: bool) -> dict:
+    """A specification in the look of the pages: light grid, no frame, quiet axes, readable type.
+
+    What it says of its own look stays.
+    """
+    ink = {"labelColor": MUTED[dark], "titleColor": MUTED[dark]}
+    size = {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
+    look = {
+        "background": "transparent",
+        "view": {"stroke": None},
+        "axis": {
+            **ink,
+            **size,
+            "gridColor": GRID[dark],
+            "domainColor": OUTLINE,
+            "tickColor": OUTLINE,
+            "labelPadding": 6,
+            "titlePadding": 8,
+        },
+        "legend": {**ink, **size},
+        "text": {"fontSize": 12},
+    }
+    own = spec.get("config", {})
+    merged = {
+        name: {**part, **own.get(name, {})} if isinstance(part, dict) else own.get(name, part)
+        for name, part in look.items()
+    }
+    return {**spec, "config": {**own, **merged}}
+
+
 def tones(dark: bool) -> list[str]:
     """The colours of the lines in one picture, by their ink: two full, two muted."""
     return [INK[dark], INK[dark], MUTED[dark], MUTED[dark]]

@@ -18,6 +18,7 @@ PARAMETERS = ("ask", "say", "room", "stop")
 SAY_LENGTH = 140
 ROOM = r"[a-z0-9](?:[a-z0-9-]{1,28}[a-z0-9])"  # a room's word, as a link and a teacher say it
 FITS, NOT = "fits", "does not fit"
+HIDDEN = "?"  # in the place of a figure
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from planner.lesson import plan_questions
 from planner.pages import predict, screen
 from planner.pages.components import component
 from planner.serving import evaluate, time_figure
+from planner.stage.stops import STOPS
 
 UNSEEN = (  # read aloud, but not to be seen
     '<p style="position: absolute; width: 1px; height: 1px; overflow: hidden; '
@@ -41,44 +42,6 @@ EMBED = ("embed", "embed_options")  # Streamlit's own parameters
 
 _slider = component("slider")
 _link = component("link")
-
-
-def stops(spec: Number, most: float | None = None) -> list[float]:
-    """Slider stops up to `most`: each whole number where there are few, else eight an octave."""
-    low, high = int(spec.minimum), int(most or spec.maximum)
-    if high - low <= 200:
-        return [float(stop) for stop in range(low, high + 1)]
-    return _stops(low, high, 8, whole=spec.whole)
-
-
-def _stops(low, high, parts, whole=False):
-    """Slider stops from low to high, `parts` an octave, as round as they can be."""
-    stops, octave = {float(low), float(high)}, 1.0
-    while octave <= high:
-        for part in range(parts):
-            stop = octave * (1 + part / parts)
-            if low <= stop <= high and not (whole and stop % 1):
-                stops.add(stop)
-        octave *= 2
-    return sorted(stops)
-
-
-def _decades(low, high):
-    """Slider stops in round decimal steps: 1, 1.1, … 2, 2.2, … 5, 5.5, … 10."""
-    steps = [*range(100, 200, 10), *range(200, 500, 20), *range(500, 1000, 50)]
-    stops = {float(low), float(high)}
-    for power in range(-3, 6):
-        stops |= {s * 10.0**power for s in steps if low <= s * 10.0**power <= high}
-    return sorted(float(f"{stop:.6g}") for stop in stops)
-
-
-STOPS = {
-    "concurrency": _stops(1, 4096, 8, whole=True),
-    "context": _stops(128, 2**20, 8, whole=True),
-    "bandwidth": _decades(10, 20_000),
-    "memory": _decades(1, 2_000),
-    "peak": _decades(1, 10_000),
-}
 
 
 def scenario() -> tuple[Scenario, tuple[Notice, ...]]:
@@ -273,6 +236,7 @@ def slider(key: str, spec: Number, stops: list[float], value: float, moved):
     _slider(
         key=key,
         data={
+            "name": key,
             "label": spec.label,
             "unit": spec.unit,
             "stops": stops,

@@ -13,6 +13,7 @@ from planner.inputs.link import Notice, Number
 from planner.lesson import states, views, words
 from planner.lesson.view import Agreeing, Table, View
 from planner.pages import controls, path, predict, scenes, screen
+from planner.stage.stops import stops
 
 SHORT = 4  # choices up to so many stand side by side
 LONG = 40  # signs of a choice, beyond which it has the page's width
@@ -98,9 +99,9 @@ def _control(visit, name):
     kind, _ = states.PAGES[visit.page][name]
     key, now = f"{visit.page}-{name}", visit.values[name]
     if isinstance(kind, Number):
-        stops = controls.stops(kind, states.SLIDES_TO.get(name))
+        places = stops(kind, states.SLIDES_TO.get(name))
         with st.container(width=300):
-            controls.slider(key, kind, stops, now, lambda new: change(visit.page, **{name: new}))
+            controls.slider(key, kind, places, now, lambda new: change(visit.page, **{name: new}))
         return
     st.session_state[key] = now
     choose = {"format_func": kind.options.get, "key": key}

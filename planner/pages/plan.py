@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from planner import answer, describe, explain
-from planner.charts import of_plan
+from planner import answer, describe
 from planner.charts import tables as plan_tables
 from planner.pages import (
     controls,
@@ -12,13 +11,13 @@ from planner.pages import (
     pinned,
     predict,
     screen,
+    stage,
     tables,
     take_along,
 )
 from planner.reports import plan_report
 from planner.serving import evaluate
 
-METRIC_WIDTH = {False: 132, True: 170}  # by presenting
 path.follow()
 scenario, notices = controls.scenario()
 
@@ -54,21 +53,10 @@ own = evaluation.plan
 
 controls.show_notices(notices)
 asked = predict.plan(evaluation)
-verdict, detail = asked.verdict(*answer.verdict(evaluation, warned=False))
-st.title(verdict, anchor=False)
-st.markdown(detail)
-with st.container(key="inputs"):
-    st.markdown(f":small[{describe.as_text(describe.inputs(own))}]")
-
 warning = answer.engine_warning(evaluation)
 if warning:
     st.warning(warning, icon=":material/warning:")
-asked.metrics(METRIC_WIDTH)
-known = explain.certainty(evaluation)
-if known and not asked.hidden:
-    st.caption(known)
-
-pictures = controls.show_pictures(of_plan.pictures(evaluation), asked.specification)
+pictures = stage.show(evaluation, asked)
 
 with controls.folded("model-box", "The model") as open_:
     if open_ and asked.answered(st):

@@ -11,7 +11,7 @@ import streamlit as st
 
 from planner.charts.picture import Picture, marked
 from planner.inputs import question
-from planner.inputs.question import Figure, Question
+from planner.inputs.question import HIDDEN, Figure, Question
 from planner.inputs.scenario import encode
 from planner.lesson import path, room
 from planner.lesson import plan_questions as plan_page
@@ -19,7 +19,6 @@ from planner.lesson.questions import read_number
 from planner.pages import classroom, screen
 from planner.serving import Evaluation
 
-HIDDEN = "?"
 TEXT = {False: 20, True: 17}  # size of words on a chart for a room, by whether it is of a plan
 METRIC_WIDTH = {False: 165, True: 340}  # by presenting; two fit beside each other on a phone
 SHARES = {False: 0.42, True: 0.3}  # of a room's screen for a chart, by whether there is more
@@ -131,14 +130,6 @@ class Asked:
         spec = screen.sized(picture.specification(dark), TEXT[bool(self.own)], share)
         rows = [{"at": each.at, "label": each.label} for each in marks]
         return marked(spec, rows, picture.channel, dark) if rows else spec
-
-    # --- the Plan page ---
-
-    def verdict(self, answer, detail):
-        """Answer and detail, or the question in their place while something is hidden."""
-        if not self.hidden:
-            return answer, detail
-        return "What do you expect?", "The answer shows once you have guessed."
 
     # --- making a question ---
 

@@ -16,8 +16,6 @@ LINES = 1080  # of the screen that a presenter's view is made for, until the bro
 PRESENT = """<style>
 @media (min-width: 641px) {
   :root { font-size: clamp(20px, 2.223vh, 48px) !important }
-  /* a room sees them in the sidebar */
-  [data-testid=stLayoutWrapper]:has(> .st-key-inputs) { display: none }
   [data-testid=stHeader] { height: 2.75rem; min-height: 0 }
   [data-testid=stMainBlockContainer] { padding: 2.9rem 2rem 0.8rem !important }
   section[data-testid=stSidebar][data-collapsed=false] { width: 19rem !important }

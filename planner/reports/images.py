@@ -14,7 +14,7 @@ from html import escape
 from typing import NamedTuple
 
 from planner import __version__
-from planner.charts.picture import Picture
+from planner.charts.picture import Picture, fixed
 from planner.charts.style import MUTED
 from planner.reports import renderer
 
@@ -49,7 +49,7 @@ class Origin(NamedTuple):
 
 def specification(picture: Picture) -> dict:
     """One chart with its data in it, as Vega-Lite; on paper, so light."""
-    spec = _in_sight(picture.specification(dark=False))
+    spec = _in_sight(fixed(picture.specification(dark=False), picture.parameters))
     data = {
         name: json.loads(frame.to_json(orient="records")) for name, frame in picture.frames.items()
     }

@@ -1,4 +1,4 @@
-"""Draws Vega-Lite specifications in a process of its own.
+"""Draws Vega-Lite specifications, and bundles Vega for a browser, in a process of its own.
 
 Drawing holds the interpreter for up to a second. In the server's own it would hold up every page
 that is open. The process starts with the first picture and ends with the one that started it.
@@ -13,12 +13,22 @@ import sys
 import threading
 
 SCALE = 2  # pixels of a PNG for each of the screen's, for screens and slides
+BUNDLED = "window.plannerVega = { vega, vegaLite, vegaEmbed };"
 _alone = threading.Lock()
 _processes = []
 
 
 def drawn(spec: dict, form: str) -> bytes:
     """A specification as a file. form: svg or png. ValueError where it cannot be drawn."""
+    return _asked(spec, form)
+
+
+def bundle() -> bytes:
+    """Vega, Vega-Lite and vega-embed as one script, which lays them into `window.plannerVega`."""
+    return _asked(None, "bundle")
+
+
+def _asked(spec, form):
     with _alone:
         process = _running()
         try:
@@ -53,7 +63,9 @@ def _draw():
         spec, form = json.loads(line)
         made, problem = b"", ""
         try:
-            if form == "png":
+            if form == "bundle":
+                made = vl_convert.javascript_bundle(BUNDLED).encode()
+            elif form == "png":
                 made = vl_convert.vegalite_to_png(spec, scale=SCALE, allowed_base_urls=[])
             else:
                 made = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[]).encode()

@@ -1,8 +1,10 @@
 // A slider over decades with an exact field beside it.
 //
 // The answer follows the hand: a dragged value is sent at once, but only one change is under way at
-// a time, so that a slow server sees fewer values and never an old one last.
+// a time, so that a slow server sees fewer values and never an old one last. Where the page says that
+// it shows the answer by itself (the stage, from a film), a value is sent once the hand is at rest.
 
+const REST_MS = 200
 const PATIENCE_MS = [1500, 4000] // then asked again, then given up
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
 const GROUPED = /^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$/ // 8,192 but not the decimal comma of 16,5
@@ -20,7 +22,7 @@ export default function ({ data, parentElement, setStateValue }) {
   const problem = parentElement.querySelector("[role=status]")
   const { label, unit, stops, minimum, maximum, whole } = data
 
-  const fresh = { known: data.value, shown: null, sent: null, next: null, timer: null }
+  const fresh = { known: data.value, shown: null, sent: null, next: null, timer: null, rest: null }
   const state = states.get(parentElement) ?? fresh
   states.set(parentElement, state)
 
@@ -36,9 +38,28 @@ export default function ({ data, parentElement, setStateValue }) {
     range.setAttribute("aria-valuetext", `${written(number)} ${unit}`)
     problem.textContent = ""
   }
+  // Whether somebody on the page shows the answer for where the thumb is: near, moved or given back.
+  const announced = (what) =>
+    !document.dispatchEvent(
+      new CustomEvent("planner-slider", {
+        detail: { what, slider: data.name, at: Number(range.value), value: state.shown },
+        cancelable: true,
+      }),
+    )
+  const hold = (number) => {
+    clearTimeout(state.rest)
+    state.rest = setTimeout(release, REST_MS, number)
+  }
+  const release = (number) => {
+    clearTimeout(state.rest)
+    state.rest = null
+    send(number)
+  }
   const settle = () => {
     clearTimeout(state.timer)
-    state.sent = state.next = null
+    clearTimeout(state.rest)
+    state.sent = state.next = state.rest = null
+    announced("back")
     if (state.known !== state.shown) show(state.known, nearest(state.known))
   }
   const send = (number) => {
@@ -73,15 +94,20 @@ export default function ({ data, parentElement, setStateValue }) {
     const next = state.next
     state.sent = state.next = null
     if (next !== null) send(next)
-  } else if (state.sent === null || data.value !== before) {
+  } else if (data.value !== before || (state.sent === null && state.rest === null)) {
     settle() // somebody else, a device chosen or a link, has set it
   }
 
   range.oninput = () => {
     const number = stops[range.value]
     show(number, range.value)
-    send(number)
+    if (announced("moved")) hold(number)
+    else release(number)
   }
+  range.onpointerup = () => {
+    if (state.rest !== null) release(state.shown)
+  }
+  range.onpointerenter = range.onfocus = () => announced("near")
   field.oninput = () => {
     problem.textContent = ""
   }
@@ -102,7 +128,7 @@ export default function ({ data, parentElement, setStateValue }) {
       problem.textContent = `${wrong}; ${field.value} is kept.`
     } else {
       show(number, nearest(number))
-      send(number)
+      release(number)
     }
   }
 }

@@ -1,0 +1,81 @@
+"""The stage on the Plan page: verdict, meter, ways out, figures and charts as one component."""
+
+import hashlib
+import json
+
+import streamlit as st
+
+from planner.charts.picture import Picture
+from planner.charts.style import themed
+from planner.inputs.scenario import encode
+from planner.pages import controls, predict, screen
+from planner.pages.components import component
+from planner.pages.predict import Asked
+from planner.serving import Evaluation
+from planner.stage import scene
+from planner.stage.film import STOPS_A_FILM
+from planner.stage.packed import pack
+from planner.stage.stops import STOPS
+from planner.web import stage as files
+
+_stage = component("stage", isolated=False)
+TEXTS = {"ways": "Make it fit:", "waits": predict.WAITING}
+
+
+def show(evaluation: Evaluation, asked: Asked) -> list[Picture]:
+    """Put a plan on the stage, less what its question hides; its pictures."""
+    shot = scene.shot(evaluation)
+    pictures = list(scene.pictures(shot))
+    specifications = {}
+    for picture in pictures:
+        specification = asked.specification(picture, screen.dark())
+        if specification:
+            specifications[picture.shape] = themed(specification, screen.dark())
+    waiting = {each.id for each in pictures if each.shape not in specifications}
+    view = _view(asked, specifications)
+    _stage(
+        key="stage",
+        data={
+            "assets": files.addresses(),
+            "texts": TEXTS,
+            "presenting": screen.presenting(),
+            "film": pack([scene.scene(shot, pictures, asked.hidden, waiting)]),
+            # What a film needs; where something is hidden there is none.
+            "query": "" if asked.hidden else encode(evaluation.plan.scenario),
+            "numbers": {name: getattr(evaluation.plan.scenario, name) for name in STOPS},
+            "stops_a_film": STOPS_A_FILM,
+            "rest": scene.at_rest(evaluation, pictures, asked.hidden, waiting),
+            "view": view,
+            "specifications": _unsent(view, specifications),
+        },
+        on_change_change=_changed,
+        on_lacking_change=_lacking,
+    )
+    return pictures
+
+
+def _changed():
+    """A way out was chosen."""
+    controls.change(**st.session_state["stage"].change)
+
+
+def _lacking():
+    """The browser has not what it was sent: it is sent again."""
+    st.session_state["stage-sent"] = set()
+
+
+def _view(asked, specifications):
+    """What tells specifications of one shape apart: the ground, a room's type, guesses on them."""
+    view = f"{screen.dark()} {screen.presenting() and screen.lines()}"
+    if asked.question.guesses:
+        drawn = json.dumps(specifications, sort_keys=True).encode()
+        view += f" {hashlib.sha256(drawn).hexdigest()[:12]}"
+    return view
+
+
+def _unsent(view, specifications):
+    """The specifications that this session's browser has not, which it keeps."""
+    sent = st.session_state.setdefault("stage-sent", set())
+    fresh = {shape: each for shape, each in specifications.items() if (view, shape) not in sent}
+    sent |= {(view, shape) for shape in fresh}
+    return fresh
