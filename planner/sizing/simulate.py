@@ -129,6 +129,7 @@ def simulate(
     seats: int | None = None,
     users: int = 0,
     think_s: float = 0.0,
+    site: float = 1.0,
     skip: bool = True,
     progress: Callable[[float], bool] | None = None,
 ) -> Simulation:
@@ -138,7 +139,8 @@ def simulate(
     before. The scenario's own load counts nowhere. blocks: of the pool, where an engine has
     printed them. seats: most requests at once, the engine's own default where nothing is said.
     users: so many ask at once at most, and again `think_s` after their last answer; 0: requests
-    come when they come. skip: whether steps alike are one jump. progress: called with the part of
+    come when they come. site: how much longer a pass takes there than here, as a benchmark told
+    (`sizing.against`). skip: whether steps alike are one jump. progress: called with the part of
     the requests that are done; where it returns True the simulation ends there.
 
     >>> from planner import Scenario
@@ -153,7 +155,7 @@ def simulate(
     seats = seats or most_seats(found)
     lengths = requests.prompt_tokens + requests.output_tokens
     prompt, output = requests.prompt_tokens.mean(), requests.output_tokens.mean()
-    table = steps(found, seats, int(lengths.max()), prompt, output)
+    table = steps(found, seats, int(lengths.max()), prompt, output, site)
     pool = cut(found, blocks)
     run = Batching(
         table,

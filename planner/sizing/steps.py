@@ -83,11 +83,17 @@ class Steps:
 
 
 def steps(
-    found: Evaluation, seats: int, longest_tokens: int, prompt_tokens: float, output_tokens: float
+    found: Evaluation,
+    seats: int,
+    longest_tokens: int,
+    prompt_tokens: float,
+    output_tokens: float,
+    site: float = 1.0,
 ) -> Steps:
     """The tables of a scenario for up to `seats` requests at once, none longer than that many.
 
-    prompt_tokens, output_tokens: means of the load, by which measurements are weighed.
+    prompt_tokens, output_tokens: means of the load, by which measurements are weighed. site: how
+    much longer every pass takes where it was measured than here.
     """
     work, timing = found.estimate.work, found.timing
     bare = replace(work, cache_bytes=0.0, latent_flops=0.0, attention_flops=0.0, prompt_flops=0.0)
@@ -103,7 +109,7 @@ def steps(
     flops = found.plan.model.attention_flops(lambda group: group.attended_pairs(lengths))
     shared = {
         "decode": decode.tolist(),
-        "pull": pull.tolist(),
+        "pull": (site * pull).tolist(),
         "knots": knots,
         "cache_at": cache_at,
         "cache_per_token": per_token,
