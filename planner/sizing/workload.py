@@ -20,7 +20,7 @@ class Lengths:
     p95: the median's own where nothing is said. mean: that of the log-normal distribution where
     nothing is said; a trace has one of its own.
 
-    >>> from planner.sizing.workload import Lengths
+    >>> from planner import Lengths
     >>> print(Lengths(100).mean, round(Lengths(100, 400).mean))
     100.0 143
     """
@@ -58,14 +58,14 @@ class Lengths:
 
     def capped(self, most: float) -> "Lengths":
         """The same, each cut at `most` tokens; the mean by E[min(X, c)] of the log-normal."""
-        if not most or most >= self.p95 and not self.sigma:
+        if not most or (most >= self.p95 and not self.sigma):
             return self
-        if not self.sigma or most <= self.median:
-            return Lengths(min(self.median, most))
-        own = math.exp(math.log(self.median) + self.sigma**2 / 2)
+        if not self.sigma:
+            return Lengths(most)
+        own = self.median * math.exp(self.sigma**2 / 2)
         at = math.log(most / self.median) / self.sigma
         cut = own * NORMAL.cdf(at - self.sigma) + most * (1 - NORMAL.cdf(at))
-        return Lengths(self.median, min(self.p95, most), self.mean * cut / own)
+        return Lengths(min(self.median, most), min(self.p95, most), self.mean * cut / own)
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Workload:
         checks = {
             "think_s": self.think_s >= 0,
             "burst": 1 <= self.burst <= 20,
-            "prefix": 0 <= self.prefix,
+            "prefix": self.prefix >= 0,
             "hit_rate": 0 <= self.hit_rate <= 1,
             "output_cap": self.output_cap >= 0,
         }
@@ -159,6 +159,10 @@ class Promise:
     ttft_s: seconds to the first token; tpot_s: seconds per token after it; both at `percentile` of
     the requests. headroom: part of what a deployment can do that is kept free, 0 to 0.9. spares:
     replicas beyond those that are needed.
+
+    >>> from planner import Promise
+    >>> print(Promise(ttft_s=0.5, tpot_s=1 / 25).tpot_s)
+    0.04
     """
 
     ttft_s: float = 1.0
