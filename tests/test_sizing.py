@@ -104,32 +104,32 @@ def test_a_workload_says_what_is_wrong(wrong, name):
 # --- the steady state -----------------------------------------------------------------------------
 
 
-def flat(service=0.1, step=0.01, most=64):
+def flat(workload, service=0.1, step=0.01, most=64):
     """A replica whose times do not depend on what runs."""
     running = np.minimum(np.arange(0, 70.0), most)
     same = np.ones_like(running)
-    return curve(running, step * same, service * same, service * same, 1e-9 * same)
+    return curve(workload, running, step * same, service * same, service * same, 1e-9 * same)
 
 
 def test_what_runs_is_the_rate_times_the_stay():
     workload = Workload(rate=5, prompt=100, output=101)
-    found = steady(flat(), 5, workload, PROMISE, 1)
+    found = steady(flat(workload), 5, PROMISE, 1)
     assert found.running == pytest.approx(5 * (0.1 + 100 * 0.01))
     assert found.rate == pytest.approx(5)
 
 
 def test_users_are_running_or_thinking():
     workload = Workload(users=60, think_s=9, prompt=100, output=91)
-    found = steady(flat(), 60, workload, PROMISE, 1)
+    found = steady(flat(workload), 60, PROMISE, 1)
     assert found.rate == pytest.approx(60 / (9 + 0.1 + 0.9))
     assert found.running + found.rate * 9 == pytest.approx(60)
 
 
 def test_without_queues_a_replica_takes_what_its_places_hold():
     workload = Workload(rate=1, prompt=100, output=91)
-    most = highest(flat(), workload, Promise(ttft_s=1e9, tpot_s=1), 1)
+    most = highest(flat(workload), Promise(ttft_s=1e9, tpot_s=1), 1)
     assert most == pytest.approx(64 / (0.1 + 0.9), rel=1e-3)
-    assert highest(flat(step=0.1), workload, PROMISE, 1) == 0
+    assert highest(flat(workload, step=0.1), PROMISE, 1) == 0
 
 
 def test_the_fixed_point_is_that_of_evaluate():
@@ -157,7 +157,7 @@ def test_so_many_replicas_and_one_less_not():
     for count, enough in ((answer.replicas, True), (answer.replicas - 1, False)):
         burst = queueing.divided_burst(busy.burst**2, count)
         each = busy.asked / count / (1 - PROMISE.headroom)
-        assert steady(own, each, busy, PROMISE, burst).keeps(PROMISE) == enough
+        assert steady(own, each, PROMISE, burst).keeps(PROMISE) == enough
 
 
 def test_more_is_never_worse():
@@ -181,10 +181,12 @@ def test_a_heavier_load_never_needs_less(rate, more, burst, ttft):
     own, _ = curve_of(LLAMA, CHAT, PROMISE)
     promise = replace(PROMISE, ttft_s=ttft)
     light = replace(CHAT, rate=rate, burst=burst)
-    needed = replicas(own, light, promise)
-    assert replicas(own, replace(light, rate=rate * more), promise) >= needed
-    assert replicas(own, light, replace(promise, headroom=0.5)) >= needed
-    assert replicas(own, light, replace(promise, ttft_s=ttft * 2)) <= needed
+    own = replace(own, workload=light)
+    heavy = replace(own, workload=replace(light, rate=rate * more))
+    needed = replicas(own, promise)
+    assert replicas(heavy, promise) >= needed
+    assert replicas(own, replace(promise, headroom=0.5)) >= needed
+    assert replicas(own, replace(promise, ttft_s=ttft * 2)) <= needed
 
 
 def test_near_saturation_only_ends_and_beyond_it_no_end():

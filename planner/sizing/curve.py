@@ -5,6 +5,7 @@ deployment and a hundred thousand of them go through the same lines.
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -57,6 +58,7 @@ class Curve:
     most: requests that are admitted at once.
     """
 
+    workload: Workload
     running: np.ndarray
     tpot_s: np.ndarray
     first_s: np.ndarray
@@ -74,30 +76,33 @@ class Curve:
             each_s=self.each_s * first,
         )
 
-    def stay_s(self, workload: Workload):
+    @cached_property
+    def stay_s(self):
         """How long a request stays once admitted, on the grid: its first token, then the others."""
-        return self.first_s + np.maximum(workload.written.mean - 1, 0) * self.tpot_s
+        return self.first_s + np.maximum(self.workload.written.mean - 1, 0) * self.tpot_s
 
-    def rate(self, workload: Workload):
+    @cached_property
+    def rate(self):
         """Requests per second that so many running ones make, by Little's law: λ = N / R.
 
         More of them never make fewer.
         """
-        return np.maximum.accumulate(self.running / self.stay_s(workload), axis=-1)
+        return np.maximum.accumulate(self.running / self.stay_s, axis=-1)
 
-    def asked(self, workload: Workload):
+    @cached_property
+    def asked(self):
         """What a replica takes of the workload, in its own count: requests per second, or users.
 
         A user is either waiting for an answer or thinking: U = N + λ · Z.
         """
-        rate = self.rate(workload)
-        return self.running + rate * workload.think_s if workload.closed else rate
+        workload = self.workload
+        return self.running + self.rate * workload.think_s if workload.closed else self.rate
 
 
-def curve(running, tpot_s, first_s, tail_s, each_s) -> Curve:
+def curve(workload: Workload, running, tpot_s, first_s, tail_s, each_s) -> Curve:
     """A curve with the least that is true of all: a replica with more to do is never faster."""
     rising = (np.maximum.accumulate(each, axis=-1) for each in (tpot_s, first_s, tail_s, each_s))
-    return Curve(running, *rising, most=running[..., -1])
+    return Curve(workload, running, *rising, most=running[..., -1])
 
 
 @dataclass(frozen=True)
@@ -126,14 +131,14 @@ class State:
         )
 
 
-def state_at(own: Curve, running, workload: Workload, promise: Promise, burst) -> State:
+def state_at(own: Curve, running, promise: Promise, burst) -> State:
     """The state in which so many requests run on a replica.
 
     burst: squared coefficient of variation of the arrivals at this replica.
     """
-    part = promise.part
-    rate = between(own.running, own.rate(workload), running)
-    ceiling = own.rate(workload)[..., -1]
+    workload, part = own.workload, promise.part
+    rate = between(own.running, own.rate, running)
+    ceiling = own.rate[..., -1]
     first, tail, each = (
         between(own.running, table, running) for table in (own.first_s, own.tail_s, own.each_s)
     )
@@ -143,7 +148,7 @@ def state_at(own: Curve, running, workload: Workload, promise: Promise, burst) -
     places = queueing.wait(
         _share(rate, ceiling),
         np.maximum(own.most, 1),
-        own.stay_s(workload)[..., -1],
+        own.stay_s[..., -1],
         (burst + workload.written.variation) / 2,
     )
     waits = (prompts.mean_s, places.mean_s)
@@ -176,15 +181,15 @@ def _share(amount, most):
     return np.where(most > 0, amount / np.where(most > 0, most, 1.0), np.inf)[()]
 
 
-def steady(own: Curve, asked, workload: Workload, promise: Promise, burst) -> State:
+def steady(own: Curve, asked, promise: Promise, burst) -> State:
     """The state of a replica of which so much is asked: the fixed point of Little's law.
 
     asked: requests per second, or users. Beyond what it can take, all that it admits run, the
     others wait without end, and the utilisation says how many times too much it is.
     """
-    takes = own.asked(workload)
+    takes = own.asked
     running = between(takes, own.running, np.minimum(asked, takes[..., -1]))
-    found = state_at(own, running, workload, promise, burst)
+    found = state_at(own, running, promise, burst)
     over = _share(asked, takes[..., -1])
     too_much = over >= 1
     return replace(
@@ -196,31 +201,31 @@ def steady(own: Curve, asked, workload: Workload, promise: Promise, burst) -> St
     )
 
 
-def highest(own: Curve, workload: Workload, promise: Promise, burst):
+def highest(own: Curve, promise: Promise, burst):
     """The most that a replica can be asked for and keep the promise: requests a second, or users.
 
     0 where not even one request alone keeps it.
     """
     low, high = np.zeros_like(own.most), np.array(own.most, float)
-    able = state_at(own, low, workload, promise, burst).keeps(promise)
+    able = state_at(own, low, promise, burst).keeps(promise)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        kept = state_at(own, middle, workload, promise, burst).keeps(promise)
+        kept = state_at(own, middle, promise, burst).keeps(promise)
         low, high = np.where(kept, middle, low), np.where(kept, high, middle)
-    return np.where(able, between(own.running, own.asked(workload), low), 0.0)[()]
+    return np.where(able, between(own.running, own.asked, low), 0.0)[()]
 
 
-def replicas(own: Curve, workload: Workload, promise: Promise):
+def replicas(own: Curve, promise: Promise):
     """The fewest replicas that keep the promise with its head room, spares not counted; ∞: none.
 
     A load that is dealt to more replicas comes more evenly to each of them.
     """
-    burst = workload.burst**2
+    burst = own.workload.burst**2
 
     def enough(count):
-        each = workload.asked / (count * (1 - promise.headroom))
+        each = own.workload.asked / (count * (1 - promise.headroom))
         evenly = queueing.divided_burst(burst, count)
-        return steady(own, each, workload, promise, evenly).keeps(promise)
+        return steady(own, each, promise, evenly).keeps(promise)
 
     low = np.zeros_like(own.most)
     high = np.full_like(own.most, MOST_REPLICAS)

@@ -11,7 +11,7 @@ import numpy as np
 from planner.engines import defaults
 from planner.engines.timing import KernelTiming
 from planner.inputs.scenario import LENGTHS, NUMBERS, Scenario
-from planner.latency.estimate import Band
+from planner.latency.estimate import Band, first_token_bound_s
 from planner.serving import Evaluation, evaluate
 from planner.sizing import curve as curves
 from planner.sizing import queueing
@@ -141,15 +141,15 @@ def size(
     stable 1 True
     """
     own, found = curve_of(scenario, workload, promise)
-    needed = float(curves.replicas(own, workload, promise)) if own.most >= 1 else np.inf
-    count = replicas or _count(needed, own, workload, promise)
+    needed = float(curves.replicas(own, promise)) if own.most >= 1 else np.inf
+    count = replicas or _count(needed, own, promise)
     burst = queueing.divided_burst(workload.burst**2, count)
     ends = _ends(own, found)
     fast, state, slow = (
-        curves.steady(each, workload.asked / count, workload, promise, burst)
+        curves.steady(each, workload.asked / count, promise, burst)
         for each in (ends[0], own, ends[1])
     )
-    most = float(curves.highest(own, workload, promise, burst)) * count if own.most >= 1 else 0.0
+    most = float(curves.highest(own, promise, burst)) * count if own.most >= 1 else 0.0
     lengths = _numbers(workload)
     return Sizing(
         scenario=scenario,
@@ -161,7 +161,7 @@ def size(
         state=state,
         fast=fast,
         slow=slow,
-        highest_rate=_as_rate(most, count, own, workload, promise, burst),
+        highest_rate=_as_rate(most, count, own, promise, burst),
         highest_users=most if workload.closed else None,
         found=evaluate(
             _with_prefix(scenario, workload.spared),
@@ -171,20 +171,20 @@ def size(
     )
 
 
-def _count(needed, own, workload, promise):
+def _count(needed, own, promise):
     """The needed replicas; where none keep the promise, so many as take the load with head room."""
     if own.most < 1:
         return 1
     if not np.isfinite(needed):
         any_time = replace(promise, ttft_s=np.inf, tpot_s=np.inf)
-        needed = curves.replicas(own, workload, any_time)
+        needed = curves.replicas(own, any_time)
     return int(min(needed, curves.MOST_REPLICAS))
 
 
-def _as_rate(most, count, own, workload, promise, burst):
-    if not workload.closed or not most:
+def _as_rate(most, count, own, promise, burst):
+    if not own.workload.closed or not most:
         return most
-    each = curves.steady(own, most / count, workload, promise, burst)
+    each = curves.steady(own, most / count, promise, burst)
     return float(each.rate) * count
 
 
@@ -228,18 +228,19 @@ def curve_of(scenario: Scenario, workload: Workload, promise: Promise) -> tuple[
     together = np.maximum(running, 1)
     found = evaluate(plain, concurrency=together, **numbers)
     tokens, cached = tail_prompt(workload, promise)
-    tail = evaluate(
-        _with_prefix(scenario, cached), concurrency=together, **numbers | {"prompt": tokens}
-    )
-    first, each = _first_s(found)
-    own = curves.curve(
-        running,
-        np.broadcast_to(found.tpot_s.value, running.shape),
-        np.broadcast_to(first, running.shape),
-        np.broadcast_to(_first_s(tail)[0], running.shape),
-        np.broadcast_to(each, running.shape),
-    )
-    return own, found
+    tail = evaluate(_with_prefix(scenario, cached), concurrency=1, **numbers | {"prompt": tokens})
+    first, each = _first_s(found, found.estimate.work)
+    late, _ = _first_s(found, _with_prompt_of(found.estimate.work, tail.estimate.work), tail)
+    shape = running.shape
+    tables = (found.tpot_s.value, first, late, each)
+    return curves.curve(
+        workload, running, *(np.broadcast_to(table, shape) for table in tables)
+    ), found
+
+
+def _with_prompt_of(work, other):
+    """The load of one with the prompts of another."""
+    return replace(work, prompt_tokens=other.prompt_tokens, prompt_flops=other.prompt_flops)
 
 
 def _most(scenario, workload, numbers):
@@ -260,17 +261,20 @@ def most_scheduled(engine, groups):
     return groups * engine.logit_rows
 
 
-def _first_s(found):
-    """To a first token where no other prompt waits, and what one more prompt keeps it busy."""
-    estimate = found.estimate
-    if not isinstance(estimate.timing, KernelTiming):
-        alone = found.ttft_s.value
-        return alone + found.step.total_s / 2, alone
-    timing, work, requests = estimate.timing, estimate.work, estimate.requests
+def _first_s(found, work, alone=None):
+    """To a first token where no other prompt waits, and what one more prompt keeps it busy.
+
+    alone: of the same prompt, where it is not that of `found`.
+    """
+    timing, requests = found.estimate.timing, found.estimate.requests
+    if not isinstance(timing, KernelTiming):
+        own = (alone or found).ttft_s.value
+        return own + found.step.total_s / 2, own
     pass_tokens = found.engine.batched_tokens
     _, first = timing.first_token_s(work, requests, pass_tokens)
     each = timing.first_token_parts(work, requests, pass_tokens)[2]
-    return np.maximum(first, found.ttft_bound_s), each / found.plan.scenario.dp
+    bound = first_token_bound_s(timing, work)
+    return np.maximum(first, bound), each / found.plan.scenario.dp
 
 
 def deployed(sizing: Sizing) -> Scenario:
