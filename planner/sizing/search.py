@@ -27,7 +27,9 @@ class Ranked:
     too. usd: an hour of them, NaN where a device has no price. rate: requests per second of the
     whole deployment; utilisation, ttft_s, tpot_s (at the percentile) of one replica. tokens:
     output tokens per second and device. tried: deployments looked at, each at any number of
-    replicas; refused: those of them whose pool holds none of the longest requests. front: the best
+    replicas; refused: those of them whose pool holds none of the longest requests; slow: those that
+    miss the promise with one request alone, by its first token (slow_first) or by the others
+    (slow_tokens), some by both. front: the best
     that any deployment can do, (output tokens per second of one user, and of one device), by
     falling speed; its deployments are `front_rows`.
     """
@@ -45,6 +47,9 @@ class Ranked:
     tokens: np.ndarray = field(repr=False)
     tried: int
     refused: int
+    slow: int
+    slow_first: int
+    slow_tokens: int
     front: np.ndarray = field(repr=False)
     front_rows: Choices = field(repr=False)
 
@@ -94,29 +99,32 @@ def search(
     """
     every = choices(space)
     tables = Tables(every, workload, promise)
-    most = tables.most(every)
+    most = tables.most(every) if len(every) else np.zeros(0)
     held = np.flatnonzero(most >= 1)
-    found, fronts, done = [], [], 0
+    found, fronts, done, slow = [], [], 0, np.zeros(3, int)
     for engine in range(len(every.engines)):
         own = held[every.engine[held] == engine]
         for start in range(0, len(own), CHUNK):
             part = own[start : start + CHUNK]
             done += len(part)
-            able = part[_alone(tables, every.only(part), most[part])]
+            first, tokens = _too_slow(tables, every.only(part), most[part])
+            slow += [np.sum(first | tokens), np.sum(first), np.sum(tokens)]
+            able = part[~(first | tokens)]
             if len(able):
                 rows = every.only(able)
                 curve = curves_of(tables, rows, most[able])
                 found.append((able, *_figures(curve, rows, workload, promise)))
                 fronts.append(_points(curve, rows, workload, promise, able))
             progress(done / len(held))
-    return _ranked(every, workload, promise, found, fronts, _usd(every, usd), rank, len(held))
+    counts = (len(every), len(every) - len(held), *slow.tolist())
+    return _ranked(every, workload, promise, found, fronts, _usd(every, usd), rank, counts)
 
 
-def _alone(tables, rows, most):
-    """Which rows keep the promise for one request alone."""
+def _too_slow(tables, rows, most):
+    """Which rows miss the promise for one request alone: by the first token, and by the others."""
     own = curves_of(tables, rows, np.minimum(most, 1.0), ALONE)
     promise = tables.promise
-    return (own.tail_s[:, 0] <= promise.ttft_s) & (own.tpot_s[:, 0] <= promise.tpot_s)
+    return own.tail_s[:, 0] > promise.ttft_s, own.tpot_s[:, 0] > promise.tpot_s
 
 
 def _figures(curve: Curve, rows, workload, promise):
@@ -154,7 +162,7 @@ def _usd(every, usd):
     return np.array([known.get(device, np.nan) for device in every.devices])
 
 
-def _ranked(every, workload, promise, found, fronts, usd, rank, held):
+def _ranked(every, workload, promise, found, fronts, usd, rank, counts):
     columns = [np.concatenate(each) for each in zip(*found, strict=True)] if found else []
     if not columns:
         columns = [np.zeros(0, int), *(np.zeros(0) for _ in range(5))]
@@ -180,8 +188,7 @@ def _ranked(every, workload, promise, found, fronts, usd, rank, held):
         ttft_s=ttft,
         tpot_s=tpot,
         tokens=rate * workload.written.mean / devices[order],
-        tried=len(every),
-        refused=len(every) - held,
+        **dict(zip(("tried", "refused", "slow", "slow_first", "slow_tokens"), counts, strict=True)),
         front=front[:2],
         front_rows=every.only(front[2].astype(int)),
     )

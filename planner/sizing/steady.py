@@ -120,6 +120,26 @@ class Sizing:
         """Part of the cache's blocks that hold requests, 0 to 1."""
         return float(self.state.running / self.found.max_concurrency) if self.fits else 1.0
 
+    @property
+    def paging_saves_bytes(self):
+        """Memory of a replica that would be taken if each request reserved its longest at once."""
+        cache = self.found.plan.cache
+        longest, held = self.workload.longest_tokens, self.workload.held_tokens
+        spared = cache.request_bytes(longest) - cache.request_bytes(held)
+        return float(self.state.running * max(spared, 0.0))
+
+    @property
+    def prefix_saves_bytes(self):
+        """Memory of a replica that requests share instead of holding the prefix once each."""
+        shared = max(float(self.state.running) * self.workload.hit_rate - 1, 0.0)
+        return shared * float(self.found.plan.cache.request_bytes(self.workload.prefix))
+
+    @property
+    def prefix_saves_s(self):
+        """Time to first token of a prompt alone that the cached prefix saves."""
+        plain = evaluate(replace(self.scenario, prefix=0), concurrency=1, **_numbers(self.workload))
+        return float(plain.first.total_s - self.found.first.total_s)
+
     @cached_property
     def worst(self) -> "Sizing":
         """The same deployment's sizing where every request is as long as it may be."""
