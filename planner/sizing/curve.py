@@ -111,6 +111,8 @@ class State:
 
     running, waiting: requests at once. rate: per second. utilisation: of the highest rate that it
     can take. ttft_s, tpot_s: the mean; ttft_tail_s, tpot_tail_s: at the promise's percentile.
+    own_first_s, prompts_wait_s, places_wait_s: what the mean first token consists of: its own
+    prompt and the step under way, prompts ahead of it, and waiting to be admitted.
     """
 
     running: float
@@ -121,6 +123,9 @@ class State:
     tpot_s: float
     ttft_tail_s: float
     tpot_tail_s: float
+    own_first_s: float
+    prompts_wait_s: float
+    places_wait_s: float
 
     def keeps(self, promise: Promise):
         """Whether the promise is kept."""
@@ -173,6 +178,9 @@ def state_at(own: Curve, running, promise: Promise, burst) -> State:
         tpot_s=between(own.running, own.tpot_s, running),
         ttft_tail_s=ended,
         tpot_tail_s=between(own.running, own.tpot_s, busiest),
+        own_first_s=first,
+        prompts_wait_s=prompts.mean_s,
+        places_wait_s=places.mean_s,
     )
 
 
@@ -196,6 +204,7 @@ def steady(own: Curve, asked, promise: Promise, burst) -> State:
         found,
         utilisation=np.where(too_much, np.maximum(over, found.utilisation), found.utilisation),
         waiting=np.where(too_much, np.inf, found.waiting),
+        places_wait_s=np.where(too_much, np.inf, found.places_wait_s),
         ttft_s=np.where(too_much, np.inf, found.ttft_s),
         ttft_tail_s=np.where(too_much, np.inf, found.ttft_tail_s),
     )

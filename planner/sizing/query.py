@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
 
+from planner.engines.memory import Engine
 from planner.engines.timing import serving_engines
 from planner.files import rows
 from planner.hardware import parallel
@@ -59,6 +60,12 @@ def workloads() -> dict[str, Preset]:
     }
 
 
+@cache
+def engines() -> dict[str, Engine]:
+    """The engines that serve many users, by their ids."""
+    return {id: own for id, own in presets.engines().items() if id in serving_engines()}
+
+
 def _find(known, choice):
     if choice not in known():
         raise ValueError(f"“{presets.shorten(str(choice))}” is not known")
@@ -78,7 +85,7 @@ PARAMETERS = {
     "weights": _any_of(presets.weight_format),
     "cache": _any_of(presets.cache_format),
     "device": _any_of(presets.accelerator),
-    "engine": _any_of(lambda choice: _find(serving_engines, choice)),
+    "engine": _any_of(lambda choice: _find(engines, choice)),
     "tp": Number("Tensor parallel", "devices", 0, parallel.MOST_DEVICES, whole=True),
     "pp": Number("Pipeline stages", "devices", 1, parallel.MOST_DEVICES, whole=True),
     "dp": Number("Data-parallel attention", "groups", 1, parallel.MOST_DEVICES, whole=True),

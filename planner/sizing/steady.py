@@ -27,9 +27,10 @@ class Sizing:
 
     needed: replicas that keep the promise with its head room, ∞ where none do; without a count of
     one's own, so many are taken, and where none do, so many as can take the load. replicas: those
-    that share the load, spares not counted. state: of each of them; fast, slow: at the short and
-    the long end of the band of times. highest: what all of them can be asked for and keep the
-    promise, in requests per second, and in users where they are counted.
+    that share the load, spares not counted. own: the curve of each, and state where on it each is;
+    fast, slow: the same at the short and the long end of the band of times. highest: what all of
+    them can be asked for and keep the promise, in requests per second, and in users where they are
+    counted. found: of one replica, with what runs on it.
 
     >>> from planner import Promise, Scenario, Workload, size
     >>> small = Scenario("llama-3.1-70b", device="l4", engine="vllm-0.34")
@@ -44,6 +45,8 @@ class Sizing:
     needed: float
     replicas: int
     own: Curve
+    fast_own: Curve
+    slow_own: Curve
     state: State
     fast: State
     slow: State
@@ -147,12 +150,17 @@ class Sizing:
 
 
 def size(
-    workload: Workload, promise: Promise, scenario: Scenario, replicas: int | None = None
+    workload: Workload,
+    promise: Promise,
+    scenario: Scenario,
+    replicas: int | None = None,
+    prompts_apart: bool = False,
 ) -> Sizing:
     """How many replicas of a scenario keep a promise, and how they then run.
 
     scenario: model, device, layout, formats and engine; its own load and lengths are not looked at.
-    replicas: answer for so many instead of the fewest.
+    replicas: answer for so many instead of the fewest. prompts_apart: prompts are read by devices
+    of their own, which are not counted: a bound.
 
     >>> from planner import Promise, Scenario, Workload, size
     >>> one = Scenario("llama-3.1-8b", device="h100-sxm", engine="vllm-0.34")
@@ -160,14 +168,14 @@ def size(
     >>> print(answer.load, answer.replicas, answer.keeps)
     stable 1 True
     """
-    own, found = curve_of(scenario, workload, promise)
+    own, found = curve_of(scenario, workload, promise, prompts_apart)
     needed = float(curves.replicas(own, promise)) if own.most >= 1 else np.inf
     count = replicas or _count(needed, own, promise)
     burst = queueing.divided_burst(workload.burst**2, count)
-    ends = _ends(own, found)
+    fast_own, slow_own = _ends(own, found)
     fast, state, slow = (
         curves.steady(each, workload.asked / count, promise, burst)
-        for each in (ends[0], own, ends[1])
+        for each in (fast_own, own, slow_own)
     )
     most = float(curves.highest(own, promise, burst)) * count if own.most >= 1 else 0.0
     lengths = _numbers(workload)
@@ -178,6 +186,8 @@ def size(
         needed=needed,
         replicas=count,
         own=own,
+        fast_own=fast_own,
+        slow_own=slow_own,
         state=state,
         fast=fast,
         slow=slow,
@@ -240,7 +250,9 @@ def tail_prompt(workload: Workload, promise: Promise) -> tuple[float, float]:
     return tokens, min(workload.prefix, max(tokens - 1, 0)) if hits else 0.0
 
 
-def curve_of(scenario: Scenario, workload: Workload, promise: Promise) -> tuple[Curve, Evaluation]:
+def curve_of(
+    scenario: Scenario, workload: Workload, promise: Promise, prompts_apart: bool = False
+) -> tuple[Curve, Evaluation]:
     """A replica's curve under a workload, and its evaluation along the grid."""
     plain, numbers = _with_prefix(scenario, workload.spared), _numbers(workload)
     most = _most(plain, workload, numbers)
@@ -252,7 +264,8 @@ def curve_of(scenario: Scenario, workload: Workload, promise: Promise) -> tuple[
     first, each = _first_s(found, found.estimate.work)
     late, _ = _first_s(found, _with_prompt_of(found.estimate.work, tail.estimate.work), tail)
     shape = running.shape
-    tables = (found.tpot_s.value, first, late, each)
+    step = found.step_s if prompts_apart else found.tpot_s
+    tables = (step.value, first, late, 0.0 * each if prompts_apart else each)
     return curves.curve(
         workload, running, *(np.broadcast_to(table, shape) for table in tables)
     ), found

@@ -1,6 +1,5 @@
 """The part of the OpenAPI description that is of sizing: its parameters and its report."""
 
-from planner.engines.timing import serving_engines
 from planner.inputs import presets
 from planner.inputs.link import VERSION, Choice, Number
 from planner.models.notation import PREFIX
@@ -11,7 +10,7 @@ KNOWN = {
     "weights": presets.weight_formats,
     "cache": presets.cache_formats,
     "device": presets.accelerators,
-    "engine": serving_engines,
+    "engine": query.engines,
     "workload": query.workloads,
 }
 TEXTS = ("app_version", "link", "verdict", "verdict_detail")
