@@ -43,7 +43,13 @@ def run(scenario, load, *, blocks=None, seats=32, **given):
     found = evaluate(scenario)
     lengths = load.prompt_tokens + load.output_tokens
     table = steps(found, seats, int(lengths.max()), 1000, 100)
-    made = {"pass_tokens": 2048, "whole": False, "users": 0, "think_s": 0.0, "skip": True}
+    made = {
+        "pass_tokens": 2048,
+        "whole": False,
+        "users": 0,
+        "think_s": [0.0] * len(load),
+        "skip": True,
+    }
     made = {"seats": seats, "lags": False, **made, **given}
     return Batching(table, cut(found, blocks), load, **made)
 
@@ -327,6 +333,9 @@ def test_users_ask_again_after_they_have_thought():
     asked, last = found.requests.arrival_s, found.last_token_s
     assert asked[2:].tolist() == pytest.approx((last[:-2] + 5.0).tolist())
     assert found.series.running.max() < 2 + 1e-9
+    mixed = simulate(LLAMA, load, users=2, think_s=np.tile([9.0, 0.5], 5))
+    assert np.all(np.diff(mixed.requests.arrival_s) >= 0)
+    assert mixed.served.all()
 
 
 def test_who_leaves_gives_the_room_to_those_who_wait():
@@ -362,3 +371,5 @@ def test_a_stream_is_drawn_as_it_was_asked_for():
     )
     again = drawn(50_000, rate=4, burst=3, prompt=(1000, 4000), output=(100, 100), seed=5)
     assert np.array_equal(again.arrival_s, load.arrival_s)
+    longer = drawn(50_000, rate=4, prompt=(1000, 4000, 2000), output=(100, 100), seed=5)
+    assert longer.prompt_tokens.mean() == pytest.approx(2000, rel=0.02)

@@ -54,13 +54,25 @@ class Requests:
     def __len__(self):
         return len(self.arrival_s)
 
+    def taken(self, order: np.ndarray, arrival_s: np.ndarray | None = None) -> "Requests":
+        """Those at some places, in that order; with other times of coming, where some are given."""
+        arrival = self.arrival_s if arrival_s is None else arrival_s
+        return Requests(
+            arrival[order],
+            self.prompt_tokens[order],
+            self.output_tokens[order],
+            tuple(self.prefixes[at] for at in order.tolist()) if self.prefixes else (),
+            self.piece_tokens,
+            None if self.cancel_s is None else np.asarray(self.cancel_s)[order],
+        )
+
 
 def drawn(
     count: int,
     *,
     rate: float,
-    prompt: tuple[float, float],
-    output: tuple[float, float],
+    prompt: tuple[float, ...],
+    output: tuple[float, ...],
     burst: float = 1.0,
     prefix_tokens: int = 0,
     hit_rate: float = 0.0,
@@ -70,9 +82,10 @@ def drawn(
     """So many requests of a stream: `rate` a second in the mean, gaps with a coefficient of
     variation of `burst`.
 
-    prompt, output: median and 95th percentile of their lengths, equal for a fixed one. hit_rate:
-    part of the requests that begin with one shared prefix. output_cap: most tokens of an output, 0
-    for none.
+    prompt, output: median and 95th percentile of their lengths, equal for a fixed one; and their
+    mean, where it is not that of a log-normal distribution: then all are longer or shorter by one
+    factor, since the mean is what a load weighs by. hit_rate: part of the requests that begin with
+    one shared prefix. output_cap: most tokens of an output, 0 for none.
     """
     if not (count >= 1 and rate > 0 and burst > 0):
         raise ValueError("a stream has at least one request, a rate and a burst above 0")
@@ -90,9 +103,11 @@ def drawn(
 
 
 def _lengths(rng, spread, count):
-    median, high = spread
+    median, high, *mean = spread
     if not 1 <= median <= high:
         raise ValueError(f"lengths: a median of {median} and a 95th percentile of {high}")
     sigma = np.log(high / median) / P95
     found = median * np.exp(sigma * rng.standard_normal(count))
+    if mean:
+        found = found * mean[0] / (median * np.exp(sigma**2 / 2))
     return np.maximum(np.round(found), 1).astype(np.int64)

@@ -19,7 +19,7 @@ from planner.sizing.blocks import Cut, Pool
 from planner.sizing.steps import Steps
 
 NAN, NEVER = float("nan"), float("inf")
-WAITING, READING, WRITING, GONE = range(4)
+COMING, WAITING, READING, WRITING, GONE = range(5)
 REPORT_EVENTS = 2_000
 
 
@@ -43,7 +43,7 @@ class Batching:
         self.refused = (needed > cut.blocks).tolist()
         self.pieces, self.piece_tokens = requests.prefixes, requests.piece_tokens
         self.piece_blocks = self.piece_tokens // self.block if self.pieces else 0
-        self.state = [WAITING] * count
+        self.state = [COMING] * count
         self.scheduled, self.first, self.last = [NAN] * count, [NAN] * count, [NAN] * count
         self.own_s = [0.0] * count
         self.done_tokens = [0] * count  # of base, read or found in the cache
@@ -60,8 +60,9 @@ class Batching:
         # Those that need a block in steps s with s mod the block's tokens = i.
         turns = 1 if whole or self.block > lengths.max() else self.block
         self.needs, self.counts = [0] * turns, not whole and self.block <= lengths.max()
-        self.sent, self.next = min(users, count) if users else count, 0
         self.users, self.think_s = users, think_s
+        self.sent = min(users, count) if users else count
+        self.due = [(self.arrival[each], each) for each in range(self.sent)]  # a heap
         leaves = requests.cancel_s
         self.leaves = [] if leaves is None else sorted(
             (each, i) for i, each in enumerate(leaves.tolist()) if each < NEVER
@@ -77,7 +78,7 @@ class Batching:
         """Until every request is gone, or `progress` says so."""
         count, needs, turns, pool = len(self.arrival), self.needs, len(self.needs), self.pool
         while self.gone < count:
-            if self.next < self.sent:
+            if self.due:
                 self._arrive()
             if self.leaves and self.leaves[-1][0] <= self.clock:
                 self._leave()
@@ -102,20 +103,19 @@ class Batching:
         """Those who are there when a pass is put together, which may be one pass ahead."""
         busy = self.lags and (self.writing or self.reading)
         known = self.began if busy else self.clock
-        while self.next < self.sent and self.arrival[self.next] <= known:
-            if self.refused[self.next]:
-                self._end(self.next)
-            elif self.state[self.next] == WAITING:
-                self.waiting.append(self.next)
-            self.next += 1
+        while self.due and self.due[0][0] <= known:
+            request = heapq.heappop(self.due)[1]
+            if self.refused[request]:
+                self._end(request)
+            elif self.state[request] == COMING:
+                self.state[request] = WAITING
+                self.waiting.append(request)
 
     def _wait(self):
         """Nothing runs: on to what comes next. False where nothing does."""
-        if self.waiting:  # the first alone is too long for what a leak has left
+        if self.waiting or not self.due:
             return False
-        if self.next >= self.sent:
-            return False
-        self.clock = max(self.clock, self.arrival[self.next])
+        self.clock = max(self.clock, self.due[0][0])
         self._note()
         return True
 
@@ -135,7 +135,7 @@ class Batching:
                 self._free(request, self.own[request])
             elif state == WRITING:
                 self._free(request, self._stop(request))
-            elif state == WAITING and request < self.next:
+            elif state == WAITING:
                 self.waiting.remove(request)
             if state != GONE:
                 self._end(request)
@@ -144,8 +144,10 @@ class Batching:
         self.state[request] = GONE
         self.gone += 1
         if self.users and self.sent < len(self.arrival):
-            given = self.arrival[self.sent]
-            self.arrival[self.sent] = max(given, self.clock + self.think_s)
+            # Whoever is done thinks, and then asks the next that nobody has asked.
+            asked = self.sent
+            self.arrival[asked] = max(self.arrival[asked], self.clock + self.think_s[asked])
+            heapq.heappush(self.due, (self.arrival[asked], asked))
             self.sent += 1
 
     # --- blocks -----------------------------------------------------------------------------------
@@ -364,8 +366,8 @@ class Batching:
     def _stops_at(self):
         """When somebody comes who might be admitted at once, or leaves."""
         comes = NEVER
-        if not self.waiting and self.next < self.sent:
-            comes = self.arrival[self.next]
+        if not self.waiting and self.due:
+            comes = self.due[0][0]
         return min(comes, self.leaves[-1][0]) if self.leaves else comes
 
     def _steps_until(self, at, most, first_s, grows_s):

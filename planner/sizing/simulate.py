@@ -11,7 +11,7 @@ block the pool's (`sizing.blocks`).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -128,7 +128,7 @@ def simulate(
     blocks: int | None = None,
     seats: int | None = None,
     users: int = 0,
-    think_s: float = 0.0,
+    think_s: float | np.ndarray = 0.0,
     site: float = 1.0,
     skip: bool = True,
     progress: Callable[[float], bool] | None = None,
@@ -138,8 +138,9 @@ def simulate(
     Of several data-parallel groups one is simulated and gets all the requests given: deal them out
     before. The scenario's own load counts nowhere. blocks: of the pool, where an engine has
     printed them. seats: most requests at once, the engine's own default where nothing is said.
-    users: so many ask at once at most, and again `think_s` after their last answer; 0: requests
-    come when they come. site: how much longer a pass takes there than here, as a benchmark told
+    users: so many ask at once at most, and again `think_s` after their last answer (one number, or
+    one before each request); 0: requests come when they come. Then requests may come in another
+    order, and stand in it. site: how much longer a pass takes there than here, as a benchmark told
     (`sizing.against`). skip: whether steps alike are one jump. progress: called with the part of
     the requests that are done; where it returns True the simulation ends there.
 
@@ -165,23 +166,23 @@ def simulate(
         pass_tokens=int(min(found.engine.batched_tokens, ENDLESS)),
         whole=getattr(found.timing, "whole_requests", False),
         users=users,
-        think_s=think_s,
+        think_s=np.broadcast_to(np.asarray(think_s, float), len(requests)).tolist(),
         skip=skip,
         lags=found.engine.steps_in_flight > 1,
     )
     run.serve(progress)
-    arrival = np.array(run.arrival)
-    first, own_s = np.array(run.first), np.array(run.own_s)
+    arrival, own_s = np.array(run.arrival), np.array(run.own_s)
+    order = np.argsort(arrival, kind="stable")
     seen_s = np.zeros(len(requests))
     if isinstance(found.timing, KernelTiming):
         seen_s = found.timing.interface_ms * 1e-3 + (found.timing.own_passes - 1) * own_s
     return Simulation(
-        requests=replace(requests, arrival_s=arrival),
-        scheduled_s=np.array(run.scheduled),
-        first_token_s=first,
-        last_token_s=np.array(run.last),
-        seen_s=seen_s,
-        refused=np.array(run.refused),
+        requests=requests.taken(order, arrival),
+        scheduled_s=np.array(run.scheduled)[order],
+        first_token_s=np.array(run.first)[order],
+        last_token_s=np.array(run.last)[order],
+        seen_s=seen_s[order],
+        refused=np.array(run.refused)[order],
         series=_series(run, pool.blocks),
         blocks=pool.blocks,
         preempted=run.preempted,
