@@ -1,6 +1,7 @@
 """The Size page: from a workload and a promise to devices, their cost, and what would change it."""
 
 import json
+from dataclasses import replace
 from datetime import date
 from urllib.parse import parse_qsl, urlencode
 
@@ -9,7 +10,7 @@ import streamlit as st
 from planner.compare.comparison import LETTERS, Comparison, Variant
 from planner.inputs import presets
 from planner.inputs.link import Choice
-from planner.pages import controls, pinned, screen
+from planner.pages import controls, pinned, screen, size_check
 from planner.sizing import drawings, levers, query, report, view
 from planner.sizing.answer import Answer, answer, verdict
 from planner.sizing.steady import deployed
@@ -161,13 +162,13 @@ def ask_for_the_rest():
 
 def found() -> Answer:
     """The answer to the question, worked out once for each."""
-    kept = state.get("size-found")
-    if kept is None or kept[0] != state.ask:
+    kept, asked = state.get("size-found"), replace(state.ask, seed=0)
+    if kept is None or kept[0] != asked:
         place = st.empty()
         bar = place.progress(0.0, "Searching…")
-        made = answer(state.ask, lambda part: bar.progress(part, "Searching…"))
+        made = answer(asked, lambda part: bar.progress(part, "Searching…"))
         place.empty()
-        kept = state["size-found"] = (state.ask, made)
+        kept = state["size-found"] = (asked, made)
     return kept[1]
 
 
@@ -321,5 +322,6 @@ if shown.sizing:
     if shown.sizing.fits:
         changes(shown)
         cases(shown)
+        size_check.show(shown.sizing, state.ask.seed, lambda: number("seed", "Seed"))
     numbers(shown)
     st.caption(report.priced(shown, today).replace("$", "\\$"))

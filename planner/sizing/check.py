@@ -83,8 +83,9 @@ def share(own: Sizing, count: int, seed: int = 0) -> Requests:
     """The requests that one group gets."""
     load, parts = own.workload, groups(own)
     if load.closed:
-        # All have begun before the first has thought: from then on they come when they come.
-        rate, burst = 2 * users(own) / max(load.think_s, 1.0), 1.0
+        # As fast as those who only think; from the second request of each on they come by
+        # themselves.
+        rate, burst = users(own) / max(load.think_s, 1.0), 1.0
     else:
         rate = load.rate / parts
         burst = np.sqrt(queueing.divided_burst(load.burst**2, parts))

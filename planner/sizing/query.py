@@ -121,6 +121,7 @@ PARAMETERS = {
     "purchase": Number("Purchase price of the device", "USD", 0, 10_000_000),
     "years": Number("Years in use", "years", 0.1, 30),
     "tariff": Number("Electricity", "USD/kWh", 0, 10),
+    "seed": Number("Seed of the simulation", "", 0, 1_000_000, whole=True),
 }
 # Left out of a link where they have this value, which is what a link without them means.
 ABSENT = {
@@ -138,6 +139,7 @@ ABSENT = {
     "spares": 0,
     "price": 0,
     "purchase": 0,
+    "seed": 0,
 }
 LENGTHS = ("prompt", "output")
 
@@ -149,7 +151,8 @@ class Ask:
     weights, cache, device, engine: “” for any; tp: 0 for any layout. replicas: 0 for the fewest.
     rate or users: the other is 0. prompt_mean, output_mean: 0 for that of a log-normal
     distribution. price: of the named device, USD an hour, 0 for the median of its offers; purchase:
-    of one's own device, which then costs by its years and electricity.
+    of one's own device, which then costs by its years and electricity. seed: of a simulation, which
+    changes nothing of the answer.
     """
 
     model: str = "llama-3.1-8b"
@@ -189,6 +192,7 @@ class Ask:
     purchase: float = 0
     years: float = 4
     tariff: float = 0.15
+    seed: int = 0
 
     @property
     def the_workload(self) -> Workload:
