@@ -242,9 +242,10 @@ def ranking(shown):
         key="size-table",
         on_select="rerun",
         selection_mode="multi-row",
+        height="content" if not whole else "auto",
         column_config={
             "$ / h": st.column_config.NumberColumn(format="%.2f"),
-            "deployment": st.column_config.TextColumn(width=300),
+            "deployment": st.column_config.TextColumn(width=330),
         },
     )
     rows = [places[row] for row in chosen.selection.rows if row < len(places)]

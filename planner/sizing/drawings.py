@@ -57,7 +57,7 @@ def front(found: Answer) -> Picture:
         words.write(label, [(x, y)], weight="bold" if first else "normal", optional=not first)
     return Picture(
         "front",
-        "What deployments can do: throughput against speed",
+        "Throughput against speed: the best there is",
         charts.front,
         (across, up),
         {

@@ -114,7 +114,7 @@ def diagnosis(own: Sizing) -> Diagnosis:
         phase, why = _first(own)
         symptom = STREAM if phase == PLACES else FIRST  # a place is freed by faster streaming
     remedies = files.toml("glossary/remedies.toml")["entry"]
-    texts = tuple(each["text"] for each in remedies if each["symptom"] == symptom)
+    texts = tuple(each["text"].lower() for each in remedies if each["symptom"] == symptom)
     return Diagnosis(missed, phase, why, texts)
 
 

@@ -166,16 +166,24 @@ def _plain(value):
 
 def name(scenario) -> str:
     """A deployment in a line: device, weights, cache, engine, layout of one replica."""
-    weights = "16-bit" if scenario.weights == "fp16" else scenario.weights.upper()
-    cache = "16-bit" if scenario.cache_k == "fp16" else scenario.cache_k.upper()
-    parts = [
-        scenario.the_device.name,
-        f"{weights} weights",
-        f"{cache} cache",
-        scenario.the_engine.name,
-    ]
-    layout = describe.layout(scenario.layout)
-    return ", ".join(filter(None, (*parts, layout)))
+    weights, cache = _formats(scenario)
+    parts = (f"{weights} weights", f"{cache} cache", scenario.the_engine.name)
+    return ", ".join([scenario.the_device.name, *parts, describe.layout(scenario.layout)])
+
+
+def short_name(scenario) -> str:
+    """The same for a table: H100 SXM5 80GB, FP8, 8-bit cache, vLLM since 0.34, tensor 2."""
+    weights, cache = _formats(scenario)
+    layout = [describe.layout(scenario.layout)] if scenario.layout.devices > 1 else []
+    device = scenario.the_device.name.partition(" (")[0]
+    return ", ".join([device, weights, f"{cache} cache", scenario.the_engine.name, *layout])
+
+
+def _formats(scenario):
+    """The formats of weights and cache, in short."""
+    known = {"fp16": "16-bit"}
+    formats = (scenario.weights, scenario.cache_k)
+    return [known.get(each, each.upper()) for each in formats]
 
 
 def priced(found: Answer, today: date) -> str:

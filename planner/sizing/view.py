@@ -6,16 +6,22 @@ from typing import NamedTuple
 import numpy as np
 
 from planner import describe
-from planner.latency import measured
 from planner.sizing import prices
 from planner.sizing.answer import Answer, counted, dollars
 from planner.sizing.levers import Lever
-from planner.sizing.report import name, priced
+from planner.sizing.report import name, priced, short_name
 from planner.sizing.steady import OVERLOADED, Sizing
 
 BEST = 3
 ROWS = 12  # of the table at first, the best of as many devices
 MORE = 200  # of the whole table
+KNOWN = {  # how much of a deployment was measured, by `Estimate.case`
+    "sweep": "this set-up",
+    "setup": "this model elsewhere",
+    "model": "device and engine",
+    "stranger": "neither",
+    "": "whole steps of others",
+}
 
 
 class Card(NamedTuple):
@@ -108,7 +114,7 @@ def _sentence(ranked, place):
 
 def known_from(own: Sizing) -> str:
     """How much of a deployment was measured, in words."""
-    return measured.CASES.get(own.found.estimate.case, "no measurement")
+    return KNOWN[own.found.estimate.case]
 
 
 def table(found: Answer, places: list[int], ranges: bool) -> dict[str, list]:
@@ -116,7 +122,7 @@ def table(found: Answer, places: list[int], ranges: bool) -> dict[str, list]:
     ranked = found.ranked
     first = {
         "devices": [int(ranked.devices[place]) for place in places],
-        "deployment": [name(ranked.scenario(place)) for place in places],
+        "deployment": [short_name(ranked.scenario(place)) for place in places],
         "$ / h": [_or_none(ranked.usd[place]) for place in places],
     }
     load = {"load": [f"{100 * ranked.utilisation[place]:.0f} %" for place in places]}
