@@ -10,7 +10,7 @@ import signal
 import sys
 from datetime import date
 from pathlib import Path
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 from planner import __version__
 from planner.compare import comparison
@@ -24,8 +24,10 @@ from planner.models.config import read_config
 from planner.reports import commands, document, plan_report
 from planner.serving import evaluate
 from planner.sizing import answer as size_answer
+from planner.sizing import from_trace
 from planner.sizing import query as size_query
 from planner.sizing import report as size_report
+from planner.sizing.traces import read_trace
 from planner.units import GIGA
 
 FITS, DOES_NOT_FIT, BAD_INPUT = 0, 1, 2
@@ -109,8 +111,18 @@ def _size(arguments):
     )
     parser.add_argument("link", nargs="?", default="", help="a link of the Size page, or its query")
     parser.add_argument("--json", action="store_true", help="print the flat JSON report")
+    parser.add_argument(
+        "--trace",
+        metavar="FILE",
+        help="take the load of this trace (Azure, BurstGPT, Mooncake, or a table of arrival_s, "
+        "prompt_tokens and output_tokens), where the link does not say otherwise",
+    )
     asked = parser.parse_args(arguments)
-    read = size_query.read(query_of(asked.link))
+    try:
+        query = _with_trace(query_of(asked.link), asked.trace)
+    except (OSError, ValueError) as problem:
+        return _refuse([f"{asked.trace}: {problem}"])
+    read = size_query.read(query)
     if read.problems:
         return _refuse(read.lines())
     found = size_answer.answer(read.found)
@@ -119,6 +131,15 @@ def _size(arguments):
     else:
         print("\n".join(size_report.lines(found, date.today())))
     return FITS if found.keeps else DOES_NOT_FIT
+
+
+def _with_trace(query, name):
+    """A question with what a trace says of its load; what was read of it on standard error."""
+    if not name:
+        return query
+    trace = read_trace(_bytes(name))
+    print("\n".join(from_trace.said(trace)), file=sys.stderr)
+    return urlencode(from_trace.beside(trace.summary(), dict(parse_qsl(query))))
 
 
 def _commands(evaluation):
