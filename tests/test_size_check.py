@@ -70,3 +70,11 @@ def test_the_same_seed_gives_the_same_answer():
     assert first.tail("ttft_s") == again.tail("ttft_s") != other.tail("ttft_s")
     assert len(first.ttft_s) == 450
     assert first.keeps
+
+
+def test_the_factor_of_a_site_makes_both_longer():
+    plain, slow = sizing(SMALL, rate=8), sizing(SMALL, rate=8, site=1.5)
+    assert slow.state.tpot_s > 1.5 * plain.state.tpot_s  # and more run at once
+    assert slow.highest_rate < plain.highest_rate / 1.4
+    assert check(slow).tail("ttft_s") > 1.4 * check(plain).tail("ttft_s")
+    assert slow.ttft_s.low <= check(slow).tail("ttft_s") <= slow.ttft_s.high

@@ -10,7 +10,7 @@ import streamlit as st
 from planner.compare.comparison import LETTERS, Comparison, Variant
 from planner.inputs import presets
 from planner.inputs.link import Choice
-from planner.pages import controls, pinned, screen, size_check
+from planner.pages import controls, pinned, screen, size_check, size_files
 from planner.sizing import drawings, levers, query, report, view
 from planner.sizing.answer import Answer, answer, verdict
 from planner.sizing.steady import deployed
@@ -138,6 +138,8 @@ def ask_for_the_rest():
     with st.expander("Prefix, cap, bursts"):
         for name, step in (("prefix", 128), ("hits", 5), ("cap", 128), ("burst", 0.5)):
             number(name, step=step)
+    with st.expander("From a trace"):
+        size_files.ask_for_trace(ask_again)
     with st.expander("Where to look"):
         for name in ("where", "rank", "bits"):
             choice(name)
@@ -146,8 +148,8 @@ def ask_for_the_rest():
         any_of("engine", "Engine", query.engines())
         any_of("weights", "Weights", presets.weight_formats())
         any_of("cache", "Cache", presets.cache_formats())
-    with st.expander("Percentile, head room, spares"):
-        for name, step in (("percentile", 1), ("headroom", 5), ("spares", 1)):
+    with st.expander("Percentile, head room, spares, site"):
+        for name, step in (("percentile", 1), ("headroom", 5), ("spares", 1), ("site", 0.05)):
             number(name, step=step)
     with st.expander("Prices"):
         if state.ask.device:
@@ -324,5 +326,6 @@ if shown.sizing:
         changes(shown)
         cases(shown)
         size_check.show(shown.sizing, state.ask.seed, lambda: number("seed", "Seed"))
+        size_files.show_benchmark(shown.sizing, ask_again)
     numbers(shown)
     st.caption(report.priced(shown, today).replace("$", "\\$"))

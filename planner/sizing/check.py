@@ -56,6 +56,7 @@ def check(
         share(own, count, seed),
         users=users(own),
         think_s=thinking(own, count, seed),
+        site=own.workload.site,
         progress=progress,
     )
     first = int(FILLING * count)

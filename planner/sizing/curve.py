@@ -101,7 +101,8 @@ class Curve:
 
 def curve(workload: Workload, running, tpot_s, first_s, tail_s, each_s) -> Curve:
     """A curve with the least that is true of all: a replica with more to do is never faster."""
-    rising = (np.maximum.accumulate(each, axis=-1) for each in (tpot_s, first_s, tail_s, each_s))
+    times = (workload.site * each for each in (tpot_s, first_s, tail_s, each_s))
+    rising = (np.maximum.accumulate(each, axis=-1) for each in times)
     return Curve(workload, running, *rising, most=running[..., -1])
 
 

@@ -121,6 +121,7 @@ PARAMETERS = {
     "purchase": Number("Purchase price of the device", "USD", 0, 10_000_000),
     "years": Number("Years in use", "years", 0.1, 30),
     "tariff": Number("Electricity", "USD/kWh", 0, 10),
+    "site": Number("Site factor", "times", 0.1, 10),
     "seed": Number("Seed of the simulation", "", 0, 1_000_000, whole=True),
 }
 # Left out of a link where they have this value, which is what a link without them means.
@@ -139,6 +140,7 @@ ABSENT = {
     "spares": 0,
     "price": 0,
     "purchase": 0,
+    "site": 1,
     "seed": 0,
 }
 LENGTHS = ("prompt", "output")
@@ -151,8 +153,8 @@ class Ask:
     weights, cache, device, engine: “” for any; tp: 0 for any layout. replicas: 0 for the fewest.
     rate or users: the other is 0. prompt_mean, output_mean: 0 for that of a log-normal
     distribution. price: of the named device, USD an hour, 0 for the median of its offers; purchase:
-    of one's own device, which then costs by its years and electricity. seed: of a simulation, which
-    changes nothing of the answer.
+    of one's own device, which then costs by its years and electricity. site: how much longer
+    everything takes there than is predicted. seed: of a simulation, which changes nothing else.
     """
 
     model: str = "llama-3.1-8b"
@@ -192,6 +194,7 @@ class Ask:
     purchase: float = 0
     years: float = 4
     tariff: float = 0.15
+    site: float = 1
     seed: int = 0
 
     @property
@@ -206,6 +209,7 @@ class Ask:
             prefix=self.prefix,
             hit_rate=self.hits / 100,
             output_cap=self.cap,
+            site=self.site,
         )
 
     @property

@@ -77,6 +77,8 @@ class Workload:
     burst: coefficient of variation of the times between arrivals, 1 for a Poisson stream. prefix:
     tokens that prompts have in common; hit_rate: part of the prompts that find them in the cache, 0
     to 1. output_cap: most tokens that a request may write, 0 where nothing limits it but the model.
+    site: how much longer everything takes where it will run than is predicted here, as a benchmark
+    of that place told (`sizing.against`).
 
     >>> from planner import Workload
     >>> Workload(users=200, think_s=45, prompt=1000, output=200).closed
@@ -92,6 +94,7 @@ class Workload:
     prefix: float = 0.0
     hit_rate: float = 1.0
     output_cap: float = 0.0
+    site: float = 1.0
 
     def __post_init__(self):
         for name in ("prompt", "output"):
@@ -106,6 +109,7 @@ class Workload:
             "prefix": self.prefix >= 0,
             "hit_rate": 0 <= self.hit_rate <= 1,
             "output_cap": self.output_cap >= 0,
+            "site": self.site > 0,
         }
         for name, right in checks.items():
             if not right:
