@@ -5,6 +5,7 @@ import pytest
 
 from planner import Scenario
 from planner.sizing import check as checks
+from planner.sizing.arrivals import Requests
 from planner.sizing.check import check
 from planner.sizing.steady import size
 from planner.sizing.workload import Lengths, Promise, Workload
@@ -62,6 +63,18 @@ def test_a_replica_gets_its_share():
     assert checks.thinking(some, 50_000).mean() == pytest.approx(30, rel=0.02)
     assert load.prompt_tokens.mean() == pytest.approx(1155, rel=0.03)
     assert load.output_tokens.mean() == pytest.approx(211, rel=0.03)
+
+
+def test_a_trace_is_dealt_to_replicas_at_the_rate_that_is_asked_for():
+    own = sizing(SMALL, replicas=2, rate=8)
+    trace = Requests(np.arange(1000) / 4, np.full(1000, 500), np.arange(1000) + 1)
+    load = checks.share_of(own, trace)
+    assert len(load) == pytest.approx(500, abs=50)
+    assert load.arrival_s[-1] == pytest.approx(125, abs=1)
+    assert set(load.output_tokens) <= set(trace.output_tokens)
+    found = check(own, trace=trace)
+    assert len(found.ttft_s) == len(load)
+    assert found.simulation.served.all()
 
 
 def test_the_same_seed_gives_the_same_answer():

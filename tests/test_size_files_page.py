@@ -2,10 +2,12 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from planner.sizing import query
 from planner.sizing.answer import answer
+from planner.sizing.arrivals import Requests
 from planner.sizing.check import check
 from planner.sizing.check_pictures import pictures, verdict
 from tests.test_benchmarks import GUIDELLM, LLM_D, VLLM
@@ -48,6 +50,14 @@ def test_pictures_of_a_simulation_say_what_they_show():
     assert 0 <= min(blocks.data["rows"]["held"]) <= max(blocks.data["rows"]["held"]) <= 100
     for picture in (spread, queue, blocks):
         assert all(picture.specification(dark)["layer"] for dark in (False, True))
+
+
+def test_requests_that_are_all_too_long_are_said_to_be():
+    ask, _ = query.decode(OWN)
+    load = Requests(np.zeros(3), np.full(3, 900_000), np.full(3, 5))
+    found = check(answer(ask).sizing, trace=load)
+    assert not found.keeps
+    assert verdict(found).startswith("None of the requests was served")
 
 
 def test_what_is_overloaded_is_said():

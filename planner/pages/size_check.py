@@ -4,12 +4,13 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from planner.pages import controls
+from planner.pages import controls, size_files
 from planner.sizing.check import REQUESTS, check
 from planner.sizing.check_pictures import pictures, verdict
 from planner.sizing.steady import Sizing
 
 state = st.session_state
+OF_THE_TRACE = "those of the trace"
 COUNTS = (2_000, REQUESTS, 100_000)
 
 
@@ -25,8 +26,14 @@ def show(own: Sizing, seed: int, ask_for_seed: Callable[[], None]):
 
 def _show(own, seed, ask_for_seed):
     left, right, _ = st.columns([1, 1, 2])
+    trace = size_files.trace()
+    counts = COUNTS if trace is None else (OF_THE_TRACE, *COUNTS)
     count = left.selectbox(
-        "Requests", COUNTS, index=1, format_func="{:,}".format, key="size-check-count"
+        "Requests",
+        counts,
+        index=0 if trace else 1,
+        format_func=lambda each: each if each == OF_THE_TRACE else f"{each:,}",
+        key=f"size-check-count{'-trace' if trace else ''}",
     )
     with right:
         ask_for_seed()
@@ -36,9 +43,12 @@ def _show(own, seed, ask_for_seed):
         if state.get("size-check-stopped") == asked:
             st.markdown("Stopped. Change an input to simulate again.")
             return
-        kept = state["size-checked"] = (asked, _simulated(own, count, seed, asked))
+        load = trace.requests if count == OF_THE_TRACE else None
+        kept = state["size-checked"] = (asked, _simulated(own, count, seed, asked, load))
     found = kept[1]
     st.markdown(verdict(found))
+    if not len(found.ttft_s):
+        return
     controls.show_pictures(pictures(found))
     st.caption(
         "One replica, with its share of the load; the first tenth of the requests fills it up and "
@@ -47,7 +57,7 @@ def _show(own, seed, ask_for_seed):
     )
 
 
-def _simulated(own, count, seed, asked):
+def _simulated(own, count, seed, asked, load):
     place = st.empty()
     with place.container(horizontal=True, vertical_alignment="center"):
         bar = st.progress(0.0, "Simulating…")
@@ -61,6 +71,9 @@ def _simulated(own, count, seed, asked):
         bar.progress(min(part, 1.0), "Simulating…")
         return False
 
-    found = check(own, count, int(seed), progress)
+    if load is None:
+        found = check(own, count, int(seed), progress)
+    else:
+        found = check(own, seed=int(seed), progress=progress, trace=load)
     place.empty()
     return found

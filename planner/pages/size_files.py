@@ -24,6 +24,7 @@ def ask_for_trace(ask_again: Callable):
         "output_tokens. It stays in this session; the link carries its summary.",
     )
     if file is None:
+        state.pop("size-traced", None)
         return
     kept = state.get("size-traced")
     if kept is None or kept[0] != file.file_id:
@@ -44,6 +45,12 @@ def ask_for_trace(ask_again: Callable):
         st.markdown(f":small[{first}]")
         if rest:
             st.warning("\n\n".join(rest))
+
+
+def trace() -> Trace | None:
+    """The trace that was dropped in this session; None where there is none."""
+    kept = state.get("size-traced")
+    return kept[1] if kept and isinstance(kept[1], Trace) else None
 
 
 def show_benchmark(own: Sizing, ask_again: Callable):

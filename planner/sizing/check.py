@@ -46,20 +46,23 @@ def check(
     count: int = REQUESTS,
     seed: int = 0,
     progress: Callable[[float], bool] | None = None,
+    trace: Requests | None = None,
 ) -> Check:
-    """Simulate one replica of a sizing for so many requests.
+    """Simulate one replica of a sizing for so many requests, or for its share of a trace.
 
-    progress: as `simulate` has it. ValueError where the pool holds none of the requests.
+    progress: as `simulate` has it.
     """
+    load = share(own, count, seed) if trace is None else share_of(own, trace, seed)
+    count = len(load)
     found = simulate(
         own.found,
-        share(own, count, seed),
+        load,
         users=users(own),
         think_s=thinking(own, count, seed),
         site=own.workload.site,
         progress=progress,
     )
-    first = int(FILLING * count)
+    first = 0 if trace is not None else int(FILLING * count)
     counted = found.served & (np.arange(len(found.served)) >= first)
     tpot = found.tpot_s[counted]
     return Check(own, found, found.ttft_s[counted], tpot[np.isfinite(tpot)])
@@ -101,3 +104,13 @@ def share(own: Sizing, count: int, seed: int = 0) -> Requests:
         output_cap=int(load.output_cap),
         seed=seed,
     )
+
+
+def share_of(own: Sizing, trace: Requests, seed: int = 0) -> Requests:
+    """The requests of a trace that one group gets, as fast as the workload has them."""
+    here = np.flatnonzero(np.random.default_rng(seed).random(len(trace)) < 1 / groups(own))
+    here = here if len(here) else np.array([0])
+    span = trace.arrival_s[-1]
+    own_rate = (len(trace) - 1) / span if span else 0.0
+    scale = own_rate / own.workload.rate if own_rate and own.workload.rate else 1.0
+    return trace.taken(here, trace.arrival_s * scale)

@@ -20,6 +20,8 @@ STRETCHES = 150  # of the lines over time
 def verdict(found: Check) -> str:
     """What the simulation says, beside what the closed form says, in two or three sentences."""
     own, run = found.sizing, found.simulation
+    if not len(found.ttft_s):
+        return "None of the requests was served: each is longer than the whole pool."
     promise = own.promise
     name = percentile(promise.percentile)
     kept = "keeps the promise" if found.keeps else "does not keep the promise"
