@@ -5,6 +5,7 @@ import pytest
 
 from planner.serving import evaluate
 from planner.sizing import runs
+from tests.test_evidence_pages import opened
 
 RUNS = {each.id: each for each in runs.runs()}
 # The step of Llama-3.1-8B on an RTX 4090 is 4 to 9 % too long here (a step of 29 requests took
@@ -45,3 +46,14 @@ def test_a_full_pool_preempts_as_the_run_did():
     assert found.preempted > 0
     assert found.series.running[busy].mean() == pytest.approx(34.7, rel=0.05)
     assert found.series.held[busy].mean() == pytest.approx(0.98, abs=0.02)
+
+
+def test_the_accuracy_page_shows_every_run_and_its_error():
+    page = opened("accuracy")
+    assert not page.exception
+    shown = runs.table()
+    assert len(shown["run"]) == 9
+    assert list(page.dataframe[-1].value["error"]) == shown["error"]
+    run = RUNS["llama-3.1-8b-rtx-4090"]
+    factor = run.predicted()["e2e_s"] / run.measured()["e2e_s"]
+    assert shown["error"][2] == f"{100 * (factor - 1):+.0f} %"

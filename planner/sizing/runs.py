@@ -8,7 +8,8 @@ from functools import cache
 
 import numpy as np
 
-from planner.files import rows
+from planner import describe
+from planner.files import rows as read_rows
 from planner.inputs.scenario import Scenario
 from planner.sizing.arrivals import Requests
 from planner.sizing.simulate import Simulation, simulate
@@ -56,14 +57,41 @@ def _means(requests, first, last):
     return {name: float(each.mean()) for name, each in zip(MEASURES, found, strict=True)}
 
 
+NAMES = {"ttft_s": "TTFT", "tpot_s": "TPOT", "e2e_s": "end-to-end"}
+
+
+@cache
+def table() -> dict[str, list]:
+    """Mean times of every run as measured and as simulated, by column."""
+    rows = []
+    for run in runs():
+        measured = run.measured()
+        for blind in (False, True) if run.blocks else (True,):
+            predicted = run.predicted(blind)
+            for name in MEASURES:
+                rows.append(
+                    {
+                        "run": f"{run.scenario.the_model.name}, {run.scenario.the_device.name}, "
+                        f"{run.version}",
+                        "pool": "as predicted" if blind else "as printed",
+                        "figure": f"{NAMES[name]}, mean",
+                        "measured": describe.duration(measured[name]),
+                        "simulated": describe.duration(predicted[name]),
+                        "error": f"{100 * (predicted[name] / measured[name] - 1):+.0f} %",
+                        "source": run.source.partition(" ")[0],
+                    }
+                )
+    return {column: [row[column] for row in rows] for column in rows[0]}
+
+
 @cache
 def runs() -> tuple[Run, ...]:
     """Every published run."""
     times = {}
-    for row in rows("measurements/served_requests.csv"):
+    for row in read_rows("measurements/served_requests.csv"):
         times.setdefault(row.pop("run"), []).append([float(each) for each in row.values()])
     return tuple(
-        _run(row, np.array(times[row["run"]])) for row in rows("measurements/served_runs.csv")
+        _run(row, np.array(times[row["run"]])) for row in read_rows("measurements/served_runs.csv")
     )
 
 
