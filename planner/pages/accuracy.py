@@ -6,6 +6,7 @@ import streamlit as st
 
 from planner.evidence import accuracy, scatter, summary
 from planner.pages import controls, tables
+from planner.sizing import checked
 
 state = st.session_state
 if controls.entered("accuracy"):
@@ -101,3 +102,11 @@ st.subheader("All quantities", anchor=False)
 st.dataframe(accuracy.overview(), hide_index=True, key="overview", height="content")
 st.subheader("What the model is, and where it is weak", anchor=False)
 st.markdown(summary.about())
+st.subheader("Sizing", anchor=False)
+for sentence in checked.sentences():
+    st.markdown(f"- {sentence}")
+with controls.folded("sizing-box", "Sizing: measured beside predicted") as open_:
+    if open_:
+        for title, compared in checked.tables().items():
+            st.markdown(f"**{title}**")
+            st.dataframe(compared, hide_index=True, key=f"sizing-{title}")

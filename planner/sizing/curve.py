@@ -53,14 +53,15 @@ class Curve:
     """A replica's times; seconds, the grid along the last axis.
 
     running: requests, from 0 to the most that are admitted, the same in every row of `most`.
-    tpot_s: mean time per token. first_s: to the first token of a prompt for which no other waits,
-    tail_s: that of the promise's percentile. each_s: what one more prompt keeps the replica busy.
-    most: requests that are admitted at once.
+    tpot_s: mean time per token; sway_s: its standard deviation over requests. first_s: to the first
+    token of a prompt for which no other waits, tail_s: that of the promise's percentile. each_s:
+    what one more prompt keeps the replica busy. most: requests that are admitted at once.
     """
 
     workload: Workload
     running: np.ndarray
     tpot_s: np.ndarray
+    sway_s: np.ndarray
     first_s: np.ndarray
     tail_s: np.ndarray
     each_s: np.ndarray
@@ -71,6 +72,7 @@ class Curve:
         return replace(
             self,
             tpot_s=self.tpot_s * tpot,
+            sway_s=self.sway_s * tpot,
             first_s=self.first_s * first,
             tail_s=self.tail_s * first,
             each_s=self.each_s * first,
@@ -99,10 +101,14 @@ class Curve:
         return self.running + self.rate * workload.think_s if workload.closed else self.rate
 
 
-def curve(workload: Workload, running, tpot_s, first_s, tail_s, each_s) -> Curve:
-    """A curve with the least that is true of all: a replica with more to do is never faster."""
-    rising = (np.maximum.accumulate(each, axis=-1) for each in (tpot_s, first_s, tail_s, each_s))
-    return Curve(workload, running, *rising, most=running[..., -1])
+def curve(workload: Workload, running, tpot_s, sway_s, first_s, tail_s, each_s) -> Curve:
+    """A curve with the least that is true of all: a replica with more to do is never faster.
+
+    Only one more prompt may take less, since more of them share a pass, and requests may differ
+    less, since all of them meet prompts all the time.
+    """
+    tpot, first, tail = (np.maximum.accumulate(each, axis=-1) for each in (tpot_s, first_s, tail_s))
+    return Curve(workload, running, tpot, sway_s, first, tail, each_s, most=running[..., -1])
 
 
 @dataclass(frozen=True)
@@ -163,9 +169,13 @@ def state_at(own: Curve, running, promise: Promise, burst) -> State:
         with np.errstate(invalid="ignore"):
             beyond = each_wait.quantile_s(part) - each_wait.mean_s
         apart = apart + np.maximum(np.nan_to_num(beyond, nan=np.inf), 0.0) ** 2
-    # Arrivals come unevenly, so that at times more run than in the mean.
-    spread = NORMAL.inv_cdf(part) * np.sqrt(running * (1 + burst) / 2)
-    busiest = np.minimum(running + spread, own.most)
+    # Arrivals come unevenly, so that at times more run than in the mean; and some requests meet
+    # more prompts than others.
+    z = NORMAL.inv_cdf(part)
+    busiest = np.minimum(running + z * np.sqrt(running * (1 + burst) / 2), own.most)
+    tpot = between(own.running, own.tpot_s, running)
+    busy = between(own.running, own.tpot_s, busiest) - tpot
+    swayed = z * between(own.running, own.sway_s, running)
     utilisation = np.maximum(_share(rate, ceiling), rate * each)
     over = utilisation >= 1
     ended = np.where(over, np.inf, mean + np.sqrt(apart))
@@ -175,9 +185,9 @@ def state_at(own: Curve, running, promise: Promise, burst) -> State:
         rate=rate,
         utilisation=utilisation,
         ttft_s=np.where(over, np.inf, mean),
-        tpot_s=between(own.running, own.tpot_s, running),
+        tpot_s=tpot,
         ttft_tail_s=ended,
-        tpot_tail_s=between(own.running, own.tpot_s, busiest),
+        tpot_tail_s=tpot + np.hypot(busy, swayed),
         own_first_s=first,
         prompts_wait_s=prompts.mean_s,
         places_wait_s=places.mean_s,

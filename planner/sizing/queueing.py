@@ -64,6 +64,16 @@ def divided_burst(squared, parts):
     return 1 + (squared - 1) / parts
 
 
+def sway_s(prompts_s, part, output_tokens):
+    """Standard deviation of a request's mean step, by how many passes with prompts it meets.
+
+    A part f of the passes carries prompts, which adds d to each of these and f · d to the mean:
+    over T steps d · √(f · (1 − f) / T), a binomial spread.
+    """
+    carried = np.where(part > 0, part, 1.0)
+    return np.where(part > 0, prompts_s * np.sqrt((1 - carried) / (carried * output_tokens)), 0.0)
+
+
 def between(grid, values, at):
     """Values at places of a grid that both run along the last axis, by straight lines.
 
