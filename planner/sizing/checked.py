@@ -61,7 +61,7 @@ def tables() -> dict[str, list[dict]]:
                 "model": presets.model(row["model"]).name,
                 "deployment": f"{row['devices']} × {presets.accelerator(row['device']).name}, "
                 f"{row['weights']}, {row['engine']}",
-                "promise": f"{row['ttft_s']} s, {1e3 * float(row['tpot_s']):g} ms (99th percentile)",
+                "promise": f"{row['ttft_s']} s, {1e3 * float(row['tpot_s']):g} ms (p99)",
                 "measured": float(row["rate_per_s"]),
                 "predicted": float(row["predicted_per_s"]),
                 "source": row["source"],
