@@ -40,16 +40,16 @@ def cards(found: Answer, today: date) -> list[Card]:
     each = worst.highest_rate / worst.replicas * own.replicas
     stable = own.load != OVERLOADED
     if own.highest_users is None:
-        most = Card("Highest load (requests/s)", describe.significant(own.highest_rate), "")
+        most = Card("Highest requests/s", describe.significant(own.highest_rate), "")
         yours = rate(own.rate)
     else:
-        most = Card("Highest load (users)", describe.whole(own.highest_users), "")
+        most = Card("Highest users", describe.whole(own.highest_users), "")
         yours = f"{ask.users:,} users, {rate(own.rate)}"
     return [
         Card("Devices", f"{own.devices:,}", name(own.scenario)),
         _cost(found, today),
         Card(
-            "Time to first token (s)",
+            "TTFT (s)",
             between(own.ttft_s.low, own.ttft_s.high) if stable else "no end",
             f"{percentile}; promise {ask.ttft:g} s",
         ),
