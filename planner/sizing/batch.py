@@ -20,7 +20,6 @@ from planner.latency.work import Formats, Load, Rates, kernels, of_device, work
 from planner.plan import inputs_of, weights_of
 from planner.pools import most_requests, reserve
 from planner.sizing import curve as curves
-from planner.sizing import queueing
 from planner.sizing.curve import GRID, MOST_RUNNING, Curve
 from planner.sizing.space import Choices
 from planner.sizing.steady import most_scheduled, tail_prompt
@@ -217,7 +216,7 @@ def curves_of(tables: Tables, rows: Choices, most, grid=GRID) -> Curve:
     written = tables.workload.written.mean
     plain = loaded_step(timing, own, each, written, pass_tokens)
     tpot = np.maximum(plain.total_s * tables.pull(rows, each), own.ideal_step_s(each))
-    sway = queueing.sway_s(plain.prompts_s * (tpot / plain.total_s), plain.part, written)
+    sway = curves.sway_s(tables.workload, plain.prompts_s * (tpot / plain.total_s), running)
     firsts = []
     for load in (own, tail):
         _, first = timing.first_token_s(load, each, pass_tokens)

@@ -46,6 +46,7 @@ MOST_RUNNING = GRID[-1]
 NEAR = 0.85  # part of the highest rate from which a percentile is shown as a range only
 MOST_REPLICAS = 10_000
 HALVINGS = 40
+LEAST_ELASTICITY = 0.05
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,12 @@ class Curve:
         return self.running + self.rate * workload.think_s if workload.closed else self.rate
 
 
+def sway_s(workload: Workload, prompts_s, running):
+    """How far requests' mean steps are apart, where prompts add so much to the mean of all."""
+    variations = workload.prompt.variation, workload.written.variation
+    return queueing.sway_s(prompts_s, *variations, running)
+
+
 def curve(workload: Workload, running, tpot_s, sway_s, first_s, tail_s, each_s) -> Curve:
     """A curve with the least that is true of all: a replica with more to do is never faster.
 
@@ -153,14 +160,17 @@ def state_at(own: Curve, running, promise: Promise, burst) -> State:
     first, tail, each = (
         between(own.running, table, running) for table in (own.first_s, own.tail_s, own.each_s)
     )
+    # Arrivals come unevenly, so that at times more run than in the mean; the more slowly the rate
+    # grows with what runs, the longer it takes to settle, and the further it strays.
+    z = NORMAL.inv_cdf(part)
+    strays = np.sqrt(running * (1 + burst) / 2 / _elasticity(own, running))
     # Two queues: prompts for the replica's passes, one after the other, and requests for a place
-    # among those that run.
+    # among those that run, where all are taken.
     prompts = queueing.wait(rate * each, 1, each, (burst + workload.prompt.variation) / 2)
-    places = queueing.wait(
-        _share(rate, ceiling),
-        np.maximum(own.most, 1),
-        own.stay_s[..., -1],
+    places = queueing.wait_for_place(
+        queueing.above(own.most, running, strays),
         (burst + workload.written.variation) / 2,
+        ceiling - rate,
     )
     waits = (prompts.mean_s, places.mean_s)
     mean = first + sum(waits)
@@ -169,12 +179,10 @@ def state_at(own: Curve, running, promise: Promise, burst) -> State:
         with np.errstate(invalid="ignore"):
             beyond = each_wait.quantile_s(part) - each_wait.mean_s
         apart = apart + np.maximum(np.nan_to_num(beyond, nan=np.inf), 0.0) ** 2
-    # Arrivals come unevenly, so that at times more run than in the mean; and some requests meet
-    # more prompts than others.
-    z = NORMAL.inv_cdf(part)
-    busiest = np.minimum(running + z * np.sqrt(running * (1 + burst) / 2), own.most)
+    busiest = np.minimum(running + z * strays, own.most)
     tpot = between(own.running, own.tpot_s, running)
     busy = between(own.running, own.tpot_s, busiest) - tpot
+    # Some requests meet more prompts than others.
     swayed = z * between(own.running, own.sway_s, running)
     utilisation = np.maximum(_share(rate, ceiling), rate * each)
     over = utilisation >= 1
@@ -192,6 +200,14 @@ def state_at(own: Curve, running, promise: Promise, burst) -> State:
         prompts_wait_s=prompts.mean_s,
         places_wait_s=places.mean_s,
     )
+
+
+def _elasticity(own, running):
+    """By how many per cent the rate grows with one per cent more that runs, up to 1."""
+    less = 0.9 * np.asarray(running)
+    low, high = (between(own.running, own.rate, each) for each in (less, running))
+    grown = np.log(np.where(low > 0, high / np.where(low > 0, low, 1.0), 1 / 0.9)) / np.log(1 / 0.9)
+    return np.clip(grown, LEAST_ELASTICITY, 1.0)
 
 
 def _share(amount, most):

@@ -265,7 +265,7 @@ def curve_of(
     late, _ = _first_s(found, _with_prompt_of(found.estimate.work, tail.estimate.work), tail)
     shape = running.shape
     step, mixed = (found.step_s, None) if prompts_apart else (found.tpot_s, found.mixed)
-    sway = queueing.sway_s(mixed.prompts_s, mixed.part, workload.written.mean) if mixed else 0.0
+    sway = curves.sway_s(workload, mixed.prompts_s, running) if mixed else 0.0
     tables = (step.value, sway, first, late, 0.0 * each if prompts_apart else each)
     return curves.curve(
         workload, running, *(np.broadcast_to(table, shape) for table in tables)
