@@ -174,7 +174,7 @@ def test_cards_of_what_is_overloaded_promise_nothing():
         f"{LLAMA}&device=h100-sxm&tp=4&weights=fp16&cache=fp16&engine=vllm-0.34&rate=12&replicas=1"
     )
     shown = view.cards(answer(query.decode(text)[0]), date.today())
-    assert {card.label: card.value for card in shown}["Time to first token"] == "no end"
+    assert {card.label: card.value for card in shown}["TTFT (s)"] == "no end"
 
 
 def test_ranges_in_words():

@@ -78,7 +78,7 @@ def test_a_row_s_curve_is_the_deployment_s_own(small):
         together = curves_of(tables, rows, most[own])
         for place in range(0, len(own), 5):
             alone, _ = curve_of(rows.scenario(place), CHAT, PROMISE)
-            for name in ("running", "tpot_s", "first_s", "tail_s", "each_s", "most"):
+            for name in ("running", "tpot_s", "sway_s", "first_s", "tail_s", "each_s", "most"):
                 got = getattr(together, name)[place]
                 assert got == pytest.approx(getattr(alone, name), rel=1e-12), name
 

@@ -108,7 +108,9 @@ def flat(workload, service=0.1, step=0.01, most=64):
     """A replica whose times do not depend on what runs."""
     running = np.minimum(np.arange(0, 70.0), most)
     same = np.ones_like(running)
-    return curve(workload, running, step * same, service * same, service * same, 1e-9 * same)
+    return curve(
+        workload, running, step * same, 0 * same, service * same, service * same, 1e-9 * same
+    )
 
 
 def test_what_runs_is_the_rate_times_the_stay():

@@ -6,7 +6,7 @@ import streamlit as st
 
 from planner.evidence import accuracy, scatter, summary
 from planner.pages import controls, tables
-from planner.sizing import runs
+from planner.sizing import checked, runs
 
 state = st.session_state
 if controls.entered("accuracy"):
@@ -114,3 +114,11 @@ st.dataframe(
 )
 st.subheader("What the model is, and where it is weak", anchor=False)
 st.markdown(summary.about())
+st.subheader("Sizing", anchor=False)
+for sentence in checked.sentences():
+    st.markdown(f"- {sentence}")
+with controls.folded("sizing-box", "Sizing: measured beside predicted") as open_:
+    if open_:
+        for title, compared in checked.tables().items():
+            st.markdown(f"**{title}**")
+            st.dataframe(compared, hide_index=True, key=f"sizing-{title}")

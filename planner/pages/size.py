@@ -229,7 +229,7 @@ def pictures(shown):
             controls.show_picture(drawings.tipping(shown.sizing))
 
 
-def ranking(shown):
+def ranking(shown, today):
     """The best of each device, then all; rows can be opened."""
     ranked = shown.ranked
     st.subheader(f"Ranked by {query.RANKS[state.ask.rank]}", anchor=False)
@@ -237,7 +237,7 @@ def ranking(shown):
         st.markdown(f"- {sentence.replace('$', '&#36;')}")
     whole = st.toggle("Every deployment that keeps the promise", key="size-all")
     places = list(range(min(len(ranked), view.MORE))) if whole else ranked.varied(view.ROWS)
-    table = view.table(shown, places, ranges=not whole)
+    table = view.table(shown, places, ranges=not whole, today=today)
     chosen = st.dataframe(
         table,
         hide_index=True,
@@ -320,7 +320,7 @@ if shown.sizing and shown.sizing.fits:
     blame(shown)
 pictures(shown)
 if len(shown.ranked):
-    ranking(shown)
+    ranking(shown, today)
 if shown.sizing:
     if shown.sizing.fits:
         changes(shown)

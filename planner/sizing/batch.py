@@ -213,8 +213,10 @@ def curves_of(tables: Tables, rows: Choices, most, grid=GRID) -> Curve:
     together = np.maximum(running, 1)
     each = np.ceil(together / rows.groups[:, None])
     own, tail = (replace(load, groups=together / each) for load in (own, tail))
-    plain = loaded_step(timing, own, each, tables.workload.written.mean, pass_tokens)
+    written = tables.workload.written.mean
+    plain = loaded_step(timing, own, each, written, pass_tokens)
     tpot = np.maximum(plain.total_s * tables.pull(rows, each), own.ideal_step_s(each))
+    sway = curves.sway_s(tables.workload, plain.prompts_s * (tpot / plain.total_s), running)
     firsts = []
     for load in (own, tail):
         _, first = timing.first_token_s(load, each, pass_tokens)
@@ -224,5 +226,5 @@ def curves_of(tables: Tables, rows: Choices, most, grid=GRID) -> Curve:
     return curves.curve(
         tables.workload,
         running,
-        *(np.broadcast_to(table, shape) for table in (tpot, *firsts, busy)),
+        *(np.broadcast_to(table, shape) for table in (tpot, sway, *firsts, busy)),
     )

@@ -83,7 +83,7 @@ def tipping(wide, top, tail, dark):
     )
     line = (
         on("rows")
-        .mark_line(color=COLOURS["weights"], strokeWidth=2, clip=True)
+        .mark_line(color=COLOURS["link" if dark else "weights"], strokeWidth=2, clip=True)
         .encode(
             x,
             y,

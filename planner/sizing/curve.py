@@ -46,6 +46,7 @@ MOST_RUNNING = GRID[-1]
 NEAR = 0.85  # part of the highest rate from which a percentile is shown as a range only
 MOST_REPLICAS = 10_000
 HALVINGS = 40
+LEAST_ELASTICITY = 0.05
 
 
 @dataclass(frozen=True)
@@ -53,14 +54,15 @@ class Curve:
     """A replica's times; seconds, the grid along the last axis.
 
     running: requests, from 0 to the most that are admitted, the same in every row of `most`.
-    tpot_s: mean time per token. first_s: to the first token of a prompt for which no other waits,
-    tail_s: that of the promise's percentile. each_s: what one more prompt keeps the replica busy.
-    most: requests that are admitted at once.
+    tpot_s: mean time per token; sway_s: its standard deviation over requests. first_s: to the first
+    token of a prompt for which no other waits, tail_s: that of the promise's percentile. each_s:
+    what one more prompt keeps the replica busy. most: requests that are admitted at once.
     """
 
     workload: Workload
     running: np.ndarray
     tpot_s: np.ndarray
+    sway_s: np.ndarray
     first_s: np.ndarray
     tail_s: np.ndarray
     each_s: np.ndarray
@@ -71,6 +73,7 @@ class Curve:
         return replace(
             self,
             tpot_s=self.tpot_s * tpot,
+            sway_s=self.sway_s * tpot,
             first_s=self.first_s * first,
             tail_s=self.tail_s * first,
             each_s=self.each_s * first,
@@ -99,11 +102,24 @@ class Curve:
         return self.running + self.rate * workload.think_s if workload.closed else self.rate
 
 
-def curve(workload: Workload, running, tpot_s, first_s, tail_s, each_s) -> Curve:
-    """A curve with the least that is true of all: a replica with more to do is never faster."""
-    times = (workload.site * each for each in (tpot_s, first_s, tail_s, each_s))
-    rising = (np.maximum.accumulate(each, axis=-1) for each in times)
-    return Curve(workload, running, *rising, most=running[..., -1])
+def sway_s(workload: Workload, prompts_s, running):
+    """How far requests' mean steps are apart, where prompts add so much to the mean of all."""
+    variations = workload.prompt.variation, workload.written.variation
+    return queueing.sway_s(prompts_s, *variations, running)
+
+
+def curve(workload: Workload, running, tpot_s, sway_s, first_s, tail_s, each_s) -> Curve:
+    """A curve with the least that is true of all: a replica with more to do is never faster.
+
+    Only one more prompt may take less, since more of them share a pass, and requests may differ
+    less, since all of them meet prompts all the time.
+    """
+    site = workload.site
+    tpot, first, tail = (
+        np.maximum.accumulate(site * each, axis=-1) for each in (tpot_s, first_s, tail_s)
+    )
+    most = running[..., -1]
+    return Curve(workload, running, tpot, site * sway_s, first, tail, site * each_s, most=most)
 
 
 @dataclass(frozen=True)
@@ -148,14 +164,17 @@ def state_at(own: Curve, running, promise: Promise, burst) -> State:
     first, tail, each = (
         between(own.running, table, running) for table in (own.first_s, own.tail_s, own.each_s)
     )
+    # Arrivals come unevenly, so that at times more run than in the mean; the more slowly the rate
+    # grows with what runs, the longer it takes to settle, and the further it strays.
+    z = NORMAL.inv_cdf(part)
+    strays = np.sqrt(running * (1 + burst) / 2 / _elasticity(own, running))
     # Two queues: prompts for the replica's passes, one after the other, and requests for a place
-    # among those that run.
+    # among those that run, where all are taken.
     prompts = queueing.wait(rate * each, 1, each, (burst + workload.prompt.variation) / 2)
-    places = queueing.wait(
-        _share(rate, ceiling),
-        np.maximum(own.most, 1),
-        own.stay_s[..., -1],
+    places = queueing.wait_for_place(
+        queueing.above(own.most, running, strays),
         (burst + workload.written.variation) / 2,
+        ceiling - rate,
     )
     waits = (prompts.mean_s, places.mean_s)
     mean = first + sum(waits)
@@ -164,9 +183,11 @@ def state_at(own: Curve, running, promise: Promise, burst) -> State:
         with np.errstate(invalid="ignore"):
             beyond = each_wait.quantile_s(part) - each_wait.mean_s
         apart = apart + np.maximum(np.nan_to_num(beyond, nan=np.inf), 0.0) ** 2
-    # Arrivals come unevenly, so that at times more run than in the mean.
-    spread = NORMAL.inv_cdf(part) * np.sqrt(running * (1 + burst) / 2)
-    busiest = np.minimum(running + spread, own.most)
+    busiest = np.minimum(running + z * strays, own.most)
+    tpot = between(own.running, own.tpot_s, running)
+    busy = between(own.running, own.tpot_s, busiest) - tpot
+    # Some requests meet more prompts than others.
+    swayed = z * between(own.running, own.sway_s, running)
     utilisation = np.maximum(_share(rate, ceiling), rate * each)
     over = utilisation >= 1
     ended = np.where(over, np.inf, mean + np.sqrt(apart))
@@ -176,13 +197,21 @@ def state_at(own: Curve, running, promise: Promise, burst) -> State:
         rate=rate,
         utilisation=utilisation,
         ttft_s=np.where(over, np.inf, mean),
-        tpot_s=between(own.running, own.tpot_s, running),
+        tpot_s=tpot,
         ttft_tail_s=ended,
-        tpot_tail_s=between(own.running, own.tpot_s, busiest),
+        tpot_tail_s=tpot + np.hypot(busy, swayed),
         own_first_s=first,
         prompts_wait_s=prompts.mean_s,
         places_wait_s=places.mean_s,
     )
+
+
+def _elasticity(own, running):
+    """By how many per cent the rate grows with one per cent more that runs, up to 1."""
+    less = 0.9 * np.asarray(running)
+    low, high = (between(own.running, own.rate, each) for each in (less, running))
+    grown = np.log(np.where(low > 0, high / np.where(low > 0, low, 1.0), 1 / 0.9)) / np.log(1 / 0.9)
+    return np.clip(grown, LEAST_ELASTICITY, 1.0)
 
 
 def _share(amount, most):

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+ERFC = (0.17087277, -0.82215223, 1.48851587, -1.13520398, 0.27886807, -0.18628806, 0.09678418,
+        0.37409196, 1.00002368, -1.26551223)  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Wait:
@@ -56,12 +59,48 @@ def wait(utilisation, servers, service_s, variation) -> Wait:
     return Wait(chance, given[()])
 
 
+def wait_for_place(chance, variation, spare_rate) -> Wait:
+    """Waiting where all places are taken: so often, and then v / (μ − λ), as the queue drains.
+
+    spare_rate: μ − λ, what a full server does more than comes, a second.
+    """
+    with np.errstate(divide="ignore"):
+        given = np.where(spare_rate > 0, variation / np.maximum(spare_rate, 0.0), np.inf)
+    return Wait(np.where(spare_rate > 0, chance, 1.0), given[()])
+
+
+def above(most, mean, deviation):
+    """How often something that strays normally about its mean is at its most."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        far = np.where(deviation > 0, (most - mean) / deviation, np.inf)
+    return 0.5 * erfc(far / np.sqrt(2))
+
+
+def erfc(x):
+    """The complementary error function, to 1.2e-7 (Press et al., Numerical Recipes, 6.2)."""
+    t = 1 / (1 + 0.5 * np.abs(x))
+    sum_ = np.polyval(ERFC, t)
+    tail = t * np.exp(-np.square(x) + sum_)
+    return np.where(np.asarray(x) >= 0, tail, 2 - tail)[()]
+
+
 def divided_burst(squared, parts):
     """Squared coefficient of variation of each of k streams that one is dealt to at random.
 
     1 + (c² − 1) / k: dealt to many, any stream looks like Poisson's.
     """
     return 1 + (squared - 1) / parts
+
+
+def sway_s(prompts_s, prompt_variation, output_variation, met):
+    """Standard deviation of a request's mean step, by the prompts that it meets.
+
+    By Little's law it meets as many in its life as requests run beside it, n; each adds its share
+    of what prompts add to the mean step, d: a compound Poisson sum, d · √((1 + c_p²) / n), and of
+    requests of different lengths √(1 + c_o²) times that, since short ones meet few.
+    """
+    spread = (1 + prompt_variation) * (1 + output_variation)
+    return prompts_s * np.sqrt(spread / np.maximum(met, 1))
 
 
 def between(grid, values, at):

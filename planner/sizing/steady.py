@@ -264,8 +264,9 @@ def curve_of(
     first, each = _first_s(found, found.estimate.work)
     late, _ = _first_s(found, _with_prompt_of(found.estimate.work, tail.estimate.work), tail)
     shape = running.shape
-    step = found.step_s if prompts_apart else found.tpot_s
-    tables = (step.value, first, late, 0.0 * each if prompts_apart else each)
+    step, mixed = (found.step_s, None) if prompts_apart else (found.tpot_s, found.mixed)
+    sway = curves.sway_s(workload, mixed.prompts_s, running) if mixed else 0.0
+    tables = (step.value, sway, first, late, 0.0 * each if prompts_apart else each)
     return curves.curve(
         workload, running, *(np.broadcast_to(table, shape) for table in tables)
     ), found

@@ -38,25 +38,29 @@ def cards(found: Answer, today: date) -> list[Card]:
     percentile = f"{ask.percentile:g}th percentile"
     worst = own.worst
     each = worst.highest_rate / worst.replicas * own.replicas
-    users = own.highest_users
-    most = f"{describe.whole(users)} users" if users is not None else rate(own.highest_rate)
-    yours = f"{ask.users:,} users, {rate(own.rate)}" if ask.users else rate(own.rate)
+    stable = own.load != OVERLOADED
+    if own.highest_users is None:
+        most = Card("Highest requests/s", describe.significant(own.highest_rate), "")
+        yours = rate(own.rate)
+    else:
+        most = Card("Highest users", describe.whole(own.highest_users), "")
+        yours = f"{ask.users:,} users, {rate(own.rate)}"
     return [
         Card("Devices", f"{own.devices:,}", name(own.scenario)),
         _cost(found, today),
         Card(
-            "Time to first token",
-            between(own.ttft_s.low, own.ttft_s.high, "s") if own.load != OVERLOADED else "no end",
+            "TTFT (s)",
+            between(own.ttft_s.low, own.ttft_s.high) if stable else "no end",
             f"{percentile}; promise {ask.ttft:g} s",
         ),
         Card(
             "Tokens/s per user",
-            between(1 / own.tpot_s.high, 1 / own.tpot_s.low, "").strip()
-            if own.load != OVERLOADED
-            else f"at most {describe.significant(1 / own.tpot_s.low, 2)}",
+            between(1 / own.tpot_s.high, 1 / own.tpot_s.low)
+            if stable
+            else f"≤ {describe.significant(1 / own.tpot_s.low, 2)}",
             f"{percentile}; promise {ask.speed:g} tokens/s",
         ),
-        Card("Highest load", most, f"yours {yours}; all at their longest {rate(each)}"),
+        most._replace(note=f"yours: {yours}; all at their longest: {rate(each)}"),
     ]
 
 
@@ -87,12 +91,13 @@ def rate(per_second: float) -> str:
     return f"{describe.significant(per_second)} requests/s"
 
 
-def between(low: float, high: float, unit: str) -> str:
+def between(low: float, high: float, unit: str = "") -> str:
     """A range: 0.6–0.9 s; from its low end alone where it has no other."""
+    unit = f" {unit}" if unit else ""
     if not np.isfinite(high):
-        return f"{describe.significant(low, 2)} {unit} and more"
+        return f"{describe.significant(low, 2)}{unit} and more"
     first, last = describe.significant(low, 2), describe.significant(high, 2)
-    return f"{first} {unit}" if first == last else f"{first}–{last} {unit}"
+    return f"{first}{unit}" if first == last else f"{first}–{last}{unit}"
 
 
 def sentences(found: Answer) -> list[str]:
@@ -117,7 +122,7 @@ def known_from(own: Sizing) -> str:
     return KNOWN[own.found.estimate.case]
 
 
-def table(found: Answer, places: list[int], ranges: bool) -> dict[str, list]:
+def table(found: Answer, places: list[int], ranges: bool, today: date) -> dict[str, list]:
     """The ranking at some places, by column. ranges: with bands, which take a moment each."""
     ranked = found.ranked
     first = {
@@ -126,13 +131,14 @@ def table(found: Answer, places: list[int], ranges: bool) -> dict[str, list]:
         "$ / h": [_or_none(ranked.usd[place]) for place in places],
     }
     load = {"load": [f"{100 * ranked.utilisation[place]:.0f} %" for place in places]}
+    load["price"] = [_price_age(found, ranked.scenario(place).device, today) for place in places]
     if not ranges:
         return first | load
     all_ = [ranked.sizing(place) for place in places]
     return {
         **first,
         "TTFT": [between(own.ttft_s.low, own.ttft_s.high, "s") for own in all_],
-        "tokens/s": [between(1 / own.tpot_s.high, 1 / own.tpot_s.low, "").strip() for own in all_],
+        "tokens/s": [between(1 / own.tpot_s.high, 1 / own.tpot_s.low) for own in all_],
         **load,
         "known from": [known_from(own) for own in all_],
     }
@@ -154,7 +160,7 @@ def _change(found, lever):
         "change": lever.label,
         "highest rate": rate(own.highest_rate) if own.highest_rate else "none",
         "TTFT": between(own.ttft_s.low, own.ttft_s.high, "s"),
-        "tokens/s": between(1 / own.tpot_s.high, 1 / own.tpot_s.low, "").strip(),
+        "tokens/s": between(1 / own.tpot_s.high, 1 / own.tpot_s.low),
         "devices needed": describe.whole(devices),
         "$ / h": round(usd * devices, 2) if priced else None,
         "assumed": lever.note,
@@ -196,6 +202,18 @@ def savings(own: Sizing) -> list[str]:
             f"and up to {describe.data(own.prefix_saves_bytes)} of memory in each replica."
         )
     return found
+
+
+def _price_age(found, device, today):
+    """How old a device's price is, for the table."""
+    if found.ask.own_usd is not None:
+        return "yours"
+    own = prices.price(device, found.ask.tier)
+    if own is None:
+        return "none"
+    days = own.age_days(today)
+    age = "undated" if days is None else f"{days} days"
+    return f"{age}, out of date" if own.stale(today) else age
 
 
 def _or_none(value):
