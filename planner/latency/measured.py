@@ -230,19 +230,30 @@ def offset(setup: Setup, running, prompt_tokens, output_tokens, among: Panel | N
     running, prompt_tokens, output_tokens: numbers or arrays that broadcast; output ∞ or 0 for a
     fixed batch. among: those who are asked, all of this model where nothing is said.
     """
-    among = among or _of_shape(setup.shape)
     point = np.broadcast_arrays(running, prompt_tokens, output_tokens)
+    places = [each.ravel() for each in point]
+    each = np.arange(point[0].size)
+    found = offsets([setup], 0 * each, places, each, among or _of_shape(setup.shape))
+    return found.reshape(point[0].shape)[()]
+
+
+def offsets(setups: list[Setup], whose, places, where, among: Panel | None = None):
+    """The same of many set-ups of one model: of set-up whose[i] at place where[i], for each i.
+
+    places: requests, prompt and output tokens, an array each.
+    """
+    among = among or _of_shape(setups[0].shape)
     if not among.setups:
-        return np.zeros(point[0].shape)[()]
-    near = 1 / _variances(among, [each.ravel() for each in point])
+        return np.zeros(len(whose))
+    near = 1 / _variances(among, places)
     precision = np.add.reduceat(near, among.starts, axis=1)
-    mean = np.add.reduceat(near * among.residual, among.starts, axis=1) / precision
+    mean = (np.add.reduceat(near * among.residual, among.starts, axis=1) / precision)[where]
     # Set-ups of one publisher share its error: they speak together, and it is added once.
-    weight = 1 / (_apart(among.setups, setup) + 1 / precision)
+    apart = np.stack([_apart(among.setups, setup) for setup in setups])[whose]
+    weight = 1 / (apart + 1 / precision[where])
     each = np.add.reduceat(weight, among.publishers, axis=1)
     mean = np.add.reduceat(weight * mean, among.publishers, axis=1) / each
-    found = formulas.weighted_offset(mean, 1 / each + among.strange**2, PRIOR**2)
-    return found.reshape(point[0].shape)[()]
+    return formulas.weighted_offset(mean, 1 / each + among.strange**2, PRIOR**2)
 
 
 def _variances(among, point):
