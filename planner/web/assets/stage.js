@@ -31,6 +31,9 @@ function column(film, path, at) {
 export function sceneAt(film, at) {
   const scene = structuredClone(film.base)
   for (const [path, values] of Object.entries(film.vary)) place(scene, path, values[at])
+  for (const [path, runs] of Object.entries(film.runs)) {
+    place(scene, path, runs.flatMap(([text, times]) => new Array(times).fill(text)))
+  }
   for (const path of Object.keys(film.columns)) place(scene, path, column(film, path, at))
   return scene
 }
@@ -196,7 +199,8 @@ class Plot {
     if (!embed) return false
     this.view?.finalize()
     const fit = { width: this.place.clientWidth || 400, autosize: { type: "fit-x", contains: "padding", resize: true } }
-    const options = { ast: true, actions: false, renderer: "svg", mode: "vega-lite" }
+    const tooltip = { theme: key.startsWith("dark") ? "dark" : "light" }
+    const options = { ast: true, actions: false, renderer: "svg", mode: "vega-lite", tooltip }
     const made = await embed(this.place, { ...specification, ...fit }, options)
     this.view = made.view
     this.key = key
