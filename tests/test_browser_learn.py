@@ -329,8 +329,8 @@ def test_the_plan_is_presented_with_its_sliders_and_keeps_that_in_its_link(open_
 def test_a_phone_that_opens_a_presenter_s_link_keeps_its_own_type(open_page):
     page = open_page("", "present=1", viewport={"width": 390, "height": 844})
     assert root_size(page) == 16
-    expect(page.locator(".st-key-inputs")).to_contain_text("16 requests × 8,192 tokens")
-    expect(page.locator(".st-key-inputs")).to_be_visible()
+    expect(page.locator(".stage .inputs")).to_contain_text("16 requests × 8,192 tokens")
+    expect(page.locator(".stage .inputs")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
