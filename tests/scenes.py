@@ -28,6 +28,8 @@ def at(film: dict, stop: int) -> dict:
     scene = copy.deepcopy(film["base"])
     for path, values in film["vary"].items():
         _place(scene, path, values[stop])
+    for path, runs in film["runs"].items():
+        _place(scene, path, [text for text, times in runs for _ in range(times)])
     for path, column in film["columns"].items():
         numbers = np.frombuffer(base64.b64decode(column["packed"]), "<f4")
         lengths = column["lengths"]

@@ -140,6 +140,24 @@ def test_pages_keep_their_state_and_back_agrees_with_the_address(open_page):
     assert query_of(page) == plan
 
 
+def test_back_and_forward_pressed_fast_end_where_the_address_says(open_page):
+    page = open_page("why")
+    for title in ("What is stored", "Edit the past", "What it costs"):
+        page.get_by_role("button", name="Learn").click()
+        page.get_by_role("menuitem", name=title).click()
+        expect(page.locator(HEAD)).to_have_text(title)
+        page.wait_for_timeout(300)
+    for way in ["back"] * 3 + ["forward"] * 3 + ["back", "forward"] * 4 + ["back"] * 2:
+        page.evaluate(f"history.{way}()")
+        page.wait_for_timeout(60)
+    expect(page.locator(HEAD)).to_have_text("What is stored")
+    idle(page, DRAWN["stored"])
+    assert path_of(page) == "stored"
+    assert page.get_by_text("Cached ForwardMsg").count() == 0
+    page.get_by_role("link", name="Plan").first.click()
+    expect(page.locator(HEAD)).to_contain_text("Fits")
+
+
 def test_a_question_on_the_plan_page_hides_and_reveals(open_page):
     page = open_page("", "context=32000&ask=step,cache&say=Twice+%3Cb%3Eas%3C/b%3E+slow%3F")
     say = page.get_by_text("Twice <b>as</b> slow?")
@@ -311,8 +329,8 @@ def test_the_plan_is_presented_with_its_sliders_and_keeps_that_in_its_link(open_
 def test_a_phone_that_opens_a_presenter_s_link_keeps_its_own_type(open_page):
     page = open_page("", "present=1", viewport={"width": 390, "height": 844})
     assert root_size(page) == 16
-    expect(page.locator(".st-key-inputs")).to_contain_text("16 requests × 8,192 tokens")
-    expect(page.locator(".st-key-inputs")).to_be_visible()
+    expect(page.locator(".stage .inputs")).to_contain_text("16 requests × 8,192 tokens")
+    expect(page.locator(".stage .inputs")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 

@@ -82,6 +82,33 @@ def test_a_drag_is_one_change_for_the_server(open_page):
     assert figures(page) == shown(Scenario(context=int(STOPS["context"][55])))
 
 
+def test_past_the_end_of_the_films_the_server_answers(open_page):
+    page = open_page()
+    with_film(page, "context")
+    page.wait_for_timeout(1500)
+    page.route(FILM, lambda route: route.abort())
+    slider(page, "context").focus()
+    for _ in range(40):
+        page.keyboard.press("ArrowRight", delay=15)
+    idle(page)
+    assert figures(page) == shown(Scenario(context=int(STOPS["context"][88])))
+
+
+def test_a_thumb_that_is_put_back_shows_the_plan_at_rest(open_page):
+    page = open_page()
+    with_film(page, "context")
+    slider(page, "context").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    idle(page)
+    assert figures(page) == shown(Scenario())
+    expect(page.locator(".st-key-chart-memory .alt")).to_contain_text("31.2 GB of 80.0 GB")
+    field(page, "context").fill("9000")
+    field(page, "context").press("Enter")
+    idle(page)
+    assert figures(page) == shown(Scenario(context=9000))
+
+
 def test_without_films_the_page_is_as_it_was(open_page):
     page = open_page()
     page.route(FILM, lambda route: route.abort())

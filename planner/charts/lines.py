@@ -219,6 +219,7 @@ def chart(most, unit, areas, dark):
     rings = marks.on("measured").mark_point(
         size=45, strokeWidth=1.5, color=COLOURS["fits"], opacity=1, clip=True
     )
+    beside = [rings.encode(x, y, marks.SAID, tooltip=marks.HOVER)] if areas else []
     layers = alt.layer(
         *behind,
         speeds.encode(y),
@@ -226,7 +227,7 @@ def chart(most, unit, areas, dark):
         marks.lines(marks.context_axis("context:Q"), time, dark),
         marks.hover(x, y),
         cross.encode(x, y, marks.SAID, tooltip=marks.HOVER),
-        rings.encode(x, y, marks.SAID, tooltip=marks.HOVER),
+        *beside,
         marks.points(x, y, dark),
         *marks.words(x, y, dark),
     )

@@ -66,7 +66,7 @@ def _lacking():
 
 def _view(asked, specifications):
     """What tells specifications of one shape apart: the ground, a room's type, guesses on them."""
-    view = f"{screen.dark()} {screen.presenting() and screen.lines()}"
+    view = f"{'dark' if screen.dark() else 'light'} {screen.lines() if screen.presenting() else 0}"
     if asked.question.guesses:
         drawn = json.dumps(specifications, sort_keys=True).encode()
         view += f" {hashlib.sha256(drawn).hexdigest()[:12]}"

@@ -2,18 +2,22 @@
 
 A packed film has `base`, a scene; `vary`, by the path of a part of it, its values at each stop; and
 `columns`, by path, the numbers of every stop one after another, 32 bits each in base64, with how
-many each stop has. A plan at rest is a film of one stop.
+many each stop has; `runs`, by path, a long column of texts as pairs of a text and how often it
+follows itself. A plan at rest is a film of one stop.
 """
 
 import base64
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 
 import numpy as np
+
+LONG = 16  # texts, from which on a column is written in runs
 
 
 def pack(scenes: Sequence[Mapping]) -> dict:
     """Scenes of one layout as a film, one stop a scene."""
-    film = {"vary": {}, "columns": {}}
+    film = {"vary": {}, "columns": {}, "runs": {}}
     return {"base": _pack(list(scenes), "", film), **film}
 
 
@@ -31,14 +35,21 @@ def _pack(values, path, film):
             _pack(list(each), f"{path}/{place}", film)
             for place, each in enumerate(zip(*values, strict=True))
         ]
-    if all(each == first for each in values):
+    if any(each != first for each in values):
+        film["vary"][path[1:]] = values
+        return None
+    if not _is_long(first):
         return first
-    film["vary"][path[1:]] = values
+    film["runs"][path[1:]] = [[text, len(list(same))] for text, same in groupby(first)]
     return None
 
 
 def _alike(first, other):
     return isinstance(other, dict) and first.keys() == other.keys()
+
+
+def _is_long(value):
+    return isinstance(value, list) and len(value) > LONG and isinstance(value[0], str)
 
 
 def _is_rows(value):

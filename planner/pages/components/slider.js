@@ -38,7 +38,8 @@ export default function ({ data, parentElement, setStateValue }) {
     range.setAttribute("aria-valuetext", `${written(number)} ${unit}`)
     problem.textContent = ""
   }
-  // Whether somebody on the page shows the answer for where the thumb is: near, moved or given back.
+  // Whether somebody on the page shows the answer for where the thumb is. what: the slider is near
+  // the hand, moved, has sent its value, or is back at what the server has.
   const announced = (what) =>
     !document.dispatchEvent(
       new CustomEvent("planner-slider", {
@@ -53,6 +54,7 @@ export default function ({ data, parentElement, setStateValue }) {
   const release = (number) => {
     clearTimeout(state.rest)
     state.rest = null
+    announced("sent")
     send(number)
   }
   const settle = () => {
@@ -71,6 +73,8 @@ export default function ({ data, parentElement, setStateValue }) {
     } else if (number !== state.known) {
       state.sent = number
       ask(0)
+    } else {
+      announced("back")
     }
   }
   const ask = (time) => {

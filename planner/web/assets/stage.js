@@ -31,6 +31,9 @@ function column(film, path, at) {
 export function sceneAt(film, at) {
   const scene = structuredClone(film.base)
   for (const [path, values] of Object.entries(film.vary)) place(scene, path, values[at])
+  for (const [path, runs] of Object.entries(film.runs)) {
+    place(scene, path, runs.flatMap(([text, times]) => new Array(times).fill(text)))
+  }
   for (const path of Object.keys(film.columns)) place(scene, path, column(film, path, at))
   return scene
 }
@@ -184,6 +187,11 @@ class Plot {
     }
     await this.view.runAsync()
     this.place.classList.remove("late")
+    // Vega gives marks of which there are none the role of a picture without a name.
+    for (const marks of this.place.querySelectorAll(".role-mark[role]")) {
+      if (marks.childElementCount) marks.removeAttribute("aria-hidden")
+      else marks.setAttribute("aria-hidden", "true")
+    }
   }
 
   /** A view on the specification of that key; false where there is none, and the old one is dimmed. */
@@ -196,7 +204,8 @@ class Plot {
     if (!embed) return false
     this.view?.finalize()
     const fit = { width: this.place.clientWidth || 400, autosize: { type: "fit-x", contains: "padding", resize: true } }
-    const options = { ast: true, actions: false, renderer: "svg", mode: "vega-lite" }
+    const tooltip = { theme: key.startsWith("dark") ? "dark" : "light" }
+    const options = { ast: true, actions: false, renderer: "svg", mode: "vega-lite", tooltip }
     const made = await embed(this.place, { ...specification, ...fit }, options)
     this.view = made.view
     this.key = key
@@ -279,15 +288,15 @@ function filmOf({ query, stops_a_film }, assets, name, at) {
   return films.get(key)
 }
 
-/** What a slider says: it is near the hand, it was moved, or it went back to what the server has. */
+/** What a slider says: it is near the hand, was moved, has sent a value, or has what the server has. */
 function heard(stage, event) {
   const { what, slider, at, value } = event.detail
   const { data, assets } = stage
   const name = slider.replace("slider-", "")
-  if (what === "back") {
-    if (stage.moving?.name === name) showSettled(stage)
-    return
-  }
+  if (what === "back" && stage.moving?.name === name) showSettled(stage)
+  // Sent from a place of which no film was shown: its answer is awaited as ever.
+  if (what === "sent" && stage.moving?.value !== value) stage.moving = null
+  if (what !== "near" && what !== "moved") return
   if (!data.query || !(name in data.numbers)) return
   const film = filmOf(data, assets, name, at)
   const size = data.stops_a_film
