@@ -15,6 +15,7 @@ settings.register_profile("planner", deadline=None, derandomize=bool(os.environ.
 settings.load_profile("planner")
 
 
+POLICY = "Content Security Policy"  # what a browser names when a page breaks it
 USUAL = "not slow and not browser"  # as in .pytest.ini: what a plain run takes
 
 
@@ -74,6 +75,7 @@ def browse(app, chromium):
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda said: POLICY in said.text and errors.append(said.text))
         page.on("request", lambda request: asked.append(request.url))
         page.goto(f"{app}/{path}")
         browser.idle(page, drawn)

@@ -14,11 +14,11 @@ def test_what_ships_is_what_is_predicted(name):
 
 def test_the_errors_stay_as_good_as_they_were():
     found = checked.errors()
-    assert found["rate"] < 0.32  # an aim of 0.20 is not reached
+    assert found["rate"] < 0.30  # an aim of 0.20 is not reached
     assert 0.8 < found["rate_ratio"] < 1.2
     assert found["verdict"] >= 0.9
-    assert found["tpot"] < 0.26  # nor one of 0.10: nearly all are of DGX Spark
-    assert found["ttft"] < 0.35
+    assert found["tpot"] < 0.19  # nor one of 0.10: nearly all are of DGX Spark
+    assert found["ttft"] < 0.18
 
 
 def test_the_errors_are_said():

@@ -155,7 +155,7 @@ def test_a_lever_is_a_sizing_with_one_thing_changed(found):
     [
         (f"{LLAMA}&speed=44", None, levers.DECODE),
         (f"{LLAMA}&ttft=0.2&speed=1&device=h100-sxm", None, levers.PREFILL),
-        (MISSED, True, levers.PREFILL),
+        (MISSED, True, levers.DECODE),
         (f"{LLAMA}&device=h100-sxm&tp=4&weights=fp16&cache=fp16&engine=vllm-0.34&rate=12"
          "&replicas=1", True, levers.PLACES),
     ],

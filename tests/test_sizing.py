@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import replace
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -39,6 +40,39 @@ def test_a_random_service_waits_as_in_the_m_m_1_queue(load):
 def test_many_servers_wait_as_erlang_says():
     # M/M/c by Erlang's C, c = 10, ρ = 0.9: chance 0.6687, mean wait 0.6687 services
     assert queueing.wait(0.9, 10, 1, 1).mean_s == pytest.approx(0.6687, rel=0.05)
+
+
+def test_a_gamma_s_percentile():
+    # of an exponential distribution, shape 1: −ln(1 − q)
+    assert queueing.gamma_quantile(2.0, 4.0, 1.6449) == pytest.approx(2 * -np.log(0.05), rel=0.02)
+    assert queueing.gamma_quantile(2.0, 0.0, 1.6449) == 2
+    assert queueing.gamma_quantile(2.0, np.inf, 1.6449) == np.inf
+
+
+@pytest.mark.parametrize("far", [-3.0, -0.4, 0.0, 0.7, 2.5])
+def test_how_often_a_normal_is_above(far):
+    expected = 1 - NormalDist().cdf(far)
+    assert queueing.above(10 + 2 * far, 10.0, 2.0) == pytest.approx(expected, abs=1e-6)
+    assert queueing.above(10.0, 9.0, 0.0) == 0
+
+
+def test_a_wait_s_variance_is_that_of_its_mixture():
+    drawn = np.random.default_rng(2).exponential(3.0, 400_000)
+    drawn[np.random.default_rng(3).random(400_000) > 0.4] = 0
+    found = queueing.Wait(0.4, 3.0)
+    assert found.mean_s == pytest.approx(drawn.mean(), rel=0.01)
+    assert found.variance == pytest.approx(drawn.var(), rel=0.02)
+
+
+def test_requests_that_meet_many_prompts_are_alike():
+    few, many = queueing.sway_s(0.01, 1.0, 0.0, np.array([2.0, 200.0]))
+    assert few == pytest.approx(0.01)
+    assert many == pytest.approx(0.001)
+
+
+def test_who_comes_late_into_a_pass_makes_it_longer():
+    # half a step of 0.02, and what is left of a prompt: 5 · 0.1² / 2; times the load, 0.5
+    assert queueing.behind_s(0.02, 5, 0.1, 0.0) == pytest.approx(0.5 * (0.01 + 0.025))
 
 
 def test_a_full_server_waits_without_end():
@@ -139,7 +173,7 @@ def test_the_fixed_point_is_that_of_evaluate():
     running = float(answer.state.running)
     found = evaluate(
         LLAMA,
-        concurrency=running,
+        concurrency=running + 1,  # a request sees itself and those that run
         context=CHAT.held_tokens,
         prompt=CHAT.prompt.mean,
         output=CHAT.written.mean,

@@ -178,7 +178,7 @@ def without_clips(svg):
 
 def test_charts_are_pictures_over_http(client):
     query = encode(SOME[2])
-    _, pictures, origin = plan_html.pictured(SOME[2], "http://testserver/")
+    _, pictures, origin = plan_html.pictured(SOME[2], "/")
     for picture in pictures:
         answered = client.get(f"/api/plan/{picture.id}.svg?{query}")
         assert answered.headers["content-type"] == "image/svg+xml"

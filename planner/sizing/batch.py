@@ -10,11 +10,11 @@ from dataclasses import fields, replace
 import numpy as np
 
 from planner.engines.defaults import step_defaults
+from planner.engines.memory import Engine
 from planner.engines.passes import Kernel, Kernels, Work
 from planner.engines.timing import by_kernels, loaded_step, serving_engines
 from planner.inputs import presets
 from planner.latency import measured
-from planner.latency.estimate import first_token_bound_s
 from planner.latency.measured import Setup
 from planner.latency.work import Formats, Load, Rates, kernels, of_device, work
 from planner.plan import inputs_of, weights_of
@@ -22,7 +22,7 @@ from planner.pools import most_requests, reserve
 from planner.sizing import curve as curves
 from planner.sizing.curve import GRID, MOST_RUNNING, Curve
 from planner.sizing.space import Choices
-from planner.sizing.steady import most_scheduled, tail_prompt
+from planner.sizing.steady import first_tokens_s, most_scheduled, tail_prompt
 from planner.sizing.workload import Promise, Workload
 from planner.units import GB, TERA
 
@@ -115,7 +115,7 @@ class Tables:
         """What each row asks of a device, for the mean prompt and for the tail's; columns."""
         workload, form = self.workload, self.format_of(rows)
         prompts = (workload.prompt.mean, round(workload.spared))
-        tail, cached = tail_prompt(workload, self.promise)
+        tail, cached = tail_prompt(workload)
         pairs, member = _kinds(form, rows.layout)
         means, tails = (
             [self._work(f, layout, *each) for f, layout in pairs]
@@ -152,10 +152,12 @@ class Tables:
         }
         return Kernels(**{part: Kernel(**column) for part, column in columns.items()})
 
-    def pass_tokens(self, rows: Choices):
-        """Most tokens of a pass of rows of one engine; a column."""
-        first = rows.scenario(0)
-        return self._engine(first).batched_tokens[rows.device][:, None]
+    def engine(self, rows: Choices) -> Engine:
+        """The engine of rows that have the same one, on the device of each: figures as columns."""
+        own = self._engine(rows.scenario(0))
+        return replace(
+            own, **{name: getattr(own, name)[rows.device][:, None] for name in OF_DEVICE}
+        )
 
     def pull(self, rows: Choices, each):
         """By which factor measurements of the model move a step; each: requests of a group."""
@@ -208,23 +210,21 @@ def curves_of(tables: Tables, rows: Choices, most, grid=GRID) -> Curve:
     engine = rows.engines[rows.engine[0]]
     own, tail = tables.works(rows)
     timing = by_kernels(engine, tables.kernels(rows))
-    pass_tokens = tables.pass_tokens(rows)
+    serving = tables.engine(rows)
     running = np.minimum(grid, most[:, None])
-    together = np.maximum(running, 1)
+    together = curves.seen(tables.workload, running, most[:, None])
     each = np.ceil(together / rows.groups[:, None])
     own, tail = (replace(load, groups=together / each) for load in (own, tail))
     written = tables.workload.written.mean
-    plain = loaded_step(timing, own, each, written, pass_tokens)
+    plain = loaded_step(timing, own, each, written, serving.batched_tokens)
     tpot = np.maximum(plain.total_s * tables.pull(rows, each), own.ideal_step_s(each))
     sway = curves.sway_s(tables.workload, plain.prompts_s * (tpot / plain.total_s), running)
-    firsts = []
-    for load in (own, tail):
-        _, first = timing.first_token_s(load, each, pass_tokens)
-        firsts.append(np.maximum(first, first_token_bound_s(timing, load)))
-    busy = timing.first_token_parts(own, each, pass_tokens)[2] / rows.groups[:, None]
+    first, busy = first_tokens_s(timing, own, each, serving)
+    late, _ = first_tokens_s(timing, tail, each, serving)
+    times = (tpot, sway, first, late, busy / rows.groups[:, None])
     shape = running.shape
     return curves.curve(
         tables.workload,
         running,
-        *(np.broadcast_to(table, shape) for table in (tpot, sway, *firsts, busy)),
+        *(np.broadcast_to(table, shape) for table in times),
     )

@@ -11,7 +11,7 @@ import numpy as np
 
 from planner.sizing import queueing
 from planner.sizing.queueing import between
-from planner.sizing.workload import NORMAL, Promise, Workload
+from planner.sizing.workload import NORMAL, P95, Promise, Workload
 
 # Running requests at which a curve is worked out; 0 stands for an idle replica.
 GRID = np.array(
@@ -55,7 +55,7 @@ class Curve:
 
     running: requests, from 0 to the most that are admitted, the same in every row of `most`.
     tpot_s: mean time per token; sway_s: its standard deviation over requests. first_s: to the first
-    token of a prompt for which no other waits, tail_s: that of the promise's percentile. each_s:
+    token of a prompt for which no other waits, tail_s: that of the 95th percentile. each_s:
     what one more prompt keeps the replica busy. most: requests that are admitted at once.
     """
 
@@ -100,6 +100,15 @@ class Curve:
         """
         workload = self.workload
         return self.running + self.rate * workload.think_s if workload.closed else self.rate
+
+
+def seen(workload: Workload, running, most):
+    """Requests that one of them sees on the replica: itself and, of a stream, as many as run.
+
+    Users who never think are on it all the time, each among the others.
+    """
+    others = running if not workload.closed or workload.think_s else running - 1
+    return np.minimum(np.maximum(others, 0) + 1, np.maximum(most, 1))
 
 
 def sway_s(workload: Workload, prompts_s, running):
@@ -176,21 +185,20 @@ def state_at(own: Curve, running, promise: Promise, burst) -> State:
         (burst + workload.written.variation) / 2,
         ceiling - rate,
     )
-    waits = (prompts.mean_s, places.mean_s)
-    mean = first + sum(waits)
-    apart = np.maximum(tail - first, 0.0) ** 2
-    for each_wait in (prompts, places):
-        with np.errstate(invalid="ignore"):
-            beyond = each_wait.quantile_s(part) - each_wait.mean_s
-        apart = apart + np.maximum(np.nan_to_num(beyond, nan=np.inf), 0.0) ** 2
-    busiest = np.minimum(running + z * strays, own.most)
     tpot = between(own.running, own.tpot_s, running)
+    behind = queueing.behind_s(tpot, rate, each, workload.prompt.variation)
+    admitted = first + prompts.mean_s + behind
+    # Prompts differ, and so do the waits for others and for the step under way.
+    own_variance = np.square((tail - first) / P95) + np.square(tpot) / 12
+    late = queueing.gamma_quantile(admitted, own_variance + prompts.variance, z)
+    busiest = np.minimum(running + z * strays, own.most)
     busy = between(own.running, own.tpot_s, busiest) - tpot
     # Some requests meet more prompts than others.
     swayed = z * between(own.running, own.sway_s, running)
     utilisation = np.maximum(_share(rate, ceiling), rate * each)
     over = utilisation >= 1
-    ended = np.where(over, np.inf, mean + np.sqrt(apart))
+    mean = admitted + places.mean_s
+    ended = late + np.maximum(places.quantile_s(part), places.mean_s)
     return State(
         running=running,
         waiting=np.where(over, np.inf, rate * np.where(over, 0.0, places.mean_s)),
@@ -198,10 +206,10 @@ def state_at(own: Curve, running, promise: Promise, burst) -> State:
         utilisation=utilisation,
         ttft_s=np.where(over, np.inf, mean),
         tpot_s=tpot,
-        ttft_tail_s=ended,
+        ttft_tail_s=np.where(over, np.inf, ended),
         tpot_tail_s=tpot + np.hypot(busy, swayed),
         own_first_s=first,
-        prompts_wait_s=prompts.mean_s,
+        prompts_wait_s=prompts.mean_s + behind,
         places_wait_s=places.mean_s,
     )
 

@@ -30,6 +30,13 @@ class Wait:
         with np.errstate(invalid="ignore"):
             return np.where(np.equal(self.chance, 0), 0.0, self.chance * self.given_s)[()]
 
+    @property
+    def variance(self):
+        """Of all waits, in seconds squared: 2 · chance · g² − mean²."""
+        with np.errstate(invalid="ignore"):
+            found = self.chance * (2 - self.chance) * np.square(self.given_s)
+        return np.where(np.equal(self.chance, 0), 0.0, found)[()]
+
     def quantile_s(self, part):
         """The wait that so great a part of all requests does not exceed: g · ln(chance / (1 − q)).
 
@@ -38,6 +45,17 @@ class Wait:
         with np.errstate(invalid="ignore", divide="ignore"):
             over = np.maximum(np.log(self.chance / (1 - part)), 0.0)
             return np.where(over > 0, self.given_s * over, 0.0)[()]
+
+
+def gamma_quantile(mean, variance, z):
+    """What a gamma distribution of that mean and variance does not exceed at z deviations.
+
+    Wilson and Hilferty 1931: m · (1 − 1 / 9a + z / (3 √a))³ with a = m² / variance.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread = variance / (9 * np.square(mean))
+        found = mean * np.maximum(1 - spread + z * np.sqrt(spread), 0.0) ** 3
+    return np.where(np.isfinite(variance), found, np.inf)[()]
 
 
 def wait(utilisation, servers, service_s, variation) -> Wait:
@@ -59,6 +77,16 @@ def wait(utilisation, servers, service_s, variation) -> Wait:
     return Wait(chance, given[()])
 
 
+def behind_s(step, rate, each, variation):
+    """What prompts that come later add to a first token, where they get into the same pass.
+
+    As many come as the pass under way still lasts, half a step and what is left of a prompt in it
+    (λ · E[S²] / 2, as in an M/G/1 queue), each with its own S.
+    """
+    left = step / 2 + rate * each**2 * (1 + variation) / 2
+    return np.minimum(rate * each, 1.0) * left
+
+
 def wait_for_place(chance, variation, spare_rate) -> Wait:
     """Waiting where all places are taken: so often, and then v / (μ − λ), as the queue drains.
 
@@ -71,8 +99,8 @@ def wait_for_place(chance, variation, spare_rate) -> Wait:
 
 def above(most, mean, deviation):
     """How often something that strays normally about its mean is at its most."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        far = np.where(deviation > 0, (most - mean) / deviation, np.inf)
+    strays = np.greater(deviation, 0)
+    far = np.where(strays, (most - mean) / np.where(strays, deviation, 1.0), np.inf)
     return 0.5 * erfc(far / np.sqrt(2))
 
 

@@ -9,14 +9,14 @@ from planner.inputs.scenario import Scenario
 from planner.sizing import curve as curves
 from planner.sizing import prices, queueing
 from planner.sizing.batch import CHUNK, Tables, curves_of
-from planner.sizing.curve import Curve
+from planner.sizing.curve import GRID, Curve
 from planner.sizing.space import Choices, Space, choices
 from planner.sizing.steady import Sizing, size
 from planner.sizing.workload import Promise, Workload
 
 COST, DEVICES = "cost", "devices"
 RANKS = {COST: "cost", DEVICES: "number of devices"}
-ALONE = np.array([1.0])  # a grid of one request alone: who is too slow for it always is
+ALONE = GRID[:2]  # a grid of no request and of one
 
 
 @dataclass(frozen=True)
@@ -122,9 +122,9 @@ def search(
 
 def _too_slow(tables, rows, most):
     """Which rows miss the promise for one request alone: by the first token, and by the others."""
-    own = curves_of(tables, rows, np.minimum(most, 1.0), ALONE)
-    promise = tables.promise
-    return own.tail_s[:, 0] > promise.ttft_s, own.tpot_s[:, 0] > promise.tpot_s
+    own, promise = curves_of(tables, rows, most, ALONE), tables.promise
+    alone = curves.state_at(own, np.zeros(len(rows)), promise, 1.0)
+    return alone.ttft_tail_s > promise.ttft_s, alone.tpot_tail_s > promise.tpot_s
 
 
 def _figures(curve: Curve, rows, workload, promise):

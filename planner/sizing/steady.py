@@ -8,7 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
+from planner import formulas
 from planner.engines import defaults
+from planner.engines.memory import Engine
+from planner.engines.passes import Work
 from planner.engines.timing import KernelTiming
 from planner.inputs.scenario import LENGTHS, NUMBERS, Scenario
 from planner.latency.estimate import Band, first_token_bound_s
@@ -18,6 +21,7 @@ from planner.sizing import queueing
 from planner.sizing.curve import GRID, MOST_RUNNING, NEAR, Curve, State
 from planner.sizing.workload import Promise, Workload
 
+TAIL = 0.95
 STABLE, NEARLY, OVERLOADED = "stable", "near saturation", "overloaded"
 
 
@@ -240,13 +244,13 @@ def _with_prefix(scenario, tokens):
     return replace(scenario, prefix=round(min(tokens, LENGTHS["prefix"].maximum)))
 
 
-def tail_prompt(workload: Workload, promise: Promise) -> tuple[float, float]:
-    """The prompt of the promise's percentile: its tokens, and how many of them are cached.
+def tail_prompt(workload: Workload) -> tuple[float, float]:
+    """The prompt of the 95th percentile: its tokens, and how many of them are cached.
 
-    None are where more prompts miss the prefix than the promise leaves out.
+    None are where more prompts miss the prefix than lie beyond.
     """
-    tokens = workload.prompt.quantile(promise.part)
-    hits = workload.hit_rate >= promise.part
+    tokens = workload.prompt.p95
+    hits = workload.hit_rate >= TAIL
     return tokens, min(workload.prefix, max(tokens - 1, 0)) if hits else 0.0
 
 
@@ -257,9 +261,9 @@ def curve_of(
     plain, numbers = _with_prefix(scenario, workload.spared), _numbers(workload)
     most = _most(plain, workload, numbers)
     running = np.minimum(GRID, most)
-    together = np.maximum(running, 1)
+    together = curves.seen(workload, running, most)
     found = evaluate(plain, concurrency=together, **numbers)
-    tokens, cached = tail_prompt(workload, promise)
+    tokens, cached = tail_prompt(workload)
     tail = evaluate(_with_prefix(scenario, cached), concurrency=1, **numbers | {"prompt": tokens})
     first, each = _first_s(found, found.estimate.work)
     late, _ = _first_s(found, _with_prompt_of(found.estimate.work, tail.estimate.work), tail)
@@ -304,11 +308,22 @@ def _first_s(found, work, alone=None):
     if not isinstance(timing, KernelTiming):
         own = (alone or found).ttft_s.value
         return own + found.step.total_s / 2, own
-    pass_tokens = found.engine.batched_tokens
-    _, first = timing.first_token_s(work, requests, pass_tokens)
-    each = timing.first_token_parts(work, requests, pass_tokens)[2]
-    bound = first_token_bound_s(timing, work)
-    return np.maximum(first, bound), each / found.plan.scenario.dp
+    first, each = first_tokens_s(timing, work, requests, found.engine)
+    return first, each / found.plan.scenario.dp
+
+
+def first_tokens_s(timing: KernelTiming, work: Work, requests, engine: Engine):
+    """To the first token of a prompt with no other ahead, and what one more keeps busy; seconds.
+
+    The prompt waits for what is left of the pass under way, and for those already in flight.
+    """
+    step, own, each = timing.first_token_parts(work, requests, engine.batched_tokens)
+    steps = 0.5 + engine.steps_in_flight - 1
+    interface = timing.interface_ms * 1e-3
+    alone = formulas.first_token_seconds(
+        interface, steps, step, timing.own_passes * own, 0, requests, each
+    )
+    return np.maximum(alone, first_token_bound_s(timing, work)), each
 
 
 def deployed(sizing: Sizing) -> Scenario:

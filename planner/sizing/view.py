@@ -222,7 +222,7 @@ def _or_none(value):
 
 ASSUMED = (
     "In the steady state: what runs follows from Little's law and the step under load; waits are "
-    "those of two queues, for prompts and for places. Lengths are log-normal, replicas are dealt "
-    "requests at random, and the shared prefix saves prefill, while its memory is not counted on. "
-    "Ranges are 80 % bands of published measurements."
+    "those of two queues, for prompts and for places; percentiles add what strays about the mean. "
+    "Lengths are log-normal, replicas are dealt requests at random, and the shared prefix saves "
+    "prefill, while its memory is not counted on. Ranges are 80 % bands of published measurements."
 )
