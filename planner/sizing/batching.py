@@ -83,6 +83,7 @@ class Batching:
             if self.leaves and self.leaves[-1][0] <= self.clock:
                 self._leave()
             short = needs[self.step % turns] > pool.free and self._make_room()
+            short = short and bool(self.writing or self.reading)
             if self.reading or (
                 self.waiting and not short and self._head_fits(needs[self.step % turns])
             ):
