@@ -37,10 +37,7 @@ class Batching:
         self.prompt = requests.prompt_tokens.tolist()
         self.base, self.left = list(self.prompt), requests.output_tokens.tolist()
         lengths = requests.prompt_tokens + requests.output_tokens
-        fixed = cut.fixed(lengths)
-        self.fixed = fixed.tolist()
-        needed = fixed - (1 - lengths) // self.block  # ⌈(lengths − 1) / block⌉
-        self.refused = (needed > cut.blocks).tolist()
+        self.fixed, self.refused = cut.fixed(lengths).tolist(), cut.refuses(lengths).tolist()
         self.pieces, self.piece_tokens = requests.prefixes, requests.piece_tokens
         self.piece_blocks = self.piece_tokens // self.block if self.pieces else 0
         self.state = [COMING] * count
