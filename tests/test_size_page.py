@@ -169,6 +169,14 @@ def test_which_phase_is_to_blame(text, missed, phase):
     assert told.remedies
 
 
+def test_changes_that_bring_nothing_are_drawn_at_the_edge():
+    own = answer(query.decode(MISSED)[0]).sizing
+    made = levers.levers(own)
+    assert own.highest_rate == 0
+    bars = drawings.tornado(own, made).frames["rows"]
+    assert set(bars["factor"]) == {drawings.LEAST}
+
+
 def test_cards_of_what_is_overloaded_promise_nothing():
     text = (
         f"{LLAMA}&device=h100-sxm&tp=4&weights=fp16&cache=fp16&engine=vllm-0.34&rate=12&replicas=1"

@@ -1,5 +1,6 @@
 """The search: what one by one gives, in one go; and nothing that our own pool refuses."""
 
+import csv
 from dataclasses import replace
 from datetime import date
 
@@ -7,7 +8,9 @@ import numpy as np
 import pytest
 
 from planner import Lengths, Promise, Workload, evaluate, size
+from planner.files import rows
 from planner.inputs import presets, support
+from planner.maintain import prices as maintained
 from planner.sizing import prices
 from planner.sizing.batch import Tables, curves_of
 from planner.sizing.search import COST, DEVICES, search
@@ -200,3 +203,47 @@ def test_every_offer_is_for_a_device_that_is_known():
     assert {each.tier for each in prices.offers()} <= {*prices.CLOUD, "index"}
     assert all(0 < each.usd < 100 and each.source for each in prices.offers())
     assert set(prices.priced("hyperscaler")) < set(prices.priced())
+
+
+# --- renewing prices ------------------------------------------------------------------------------
+
+CATALOGUE = [
+    {"AcceleratorName": "H100", "AcceleratorCount": "8", "Price": "80", "SpotPrice": "40"},
+    {"AcceleratorName": "H100", "AcceleratorCount": "1", "Price": "12", "SpotPrice": ""},
+    {"AcceleratorName": "", "AcceleratorCount": "", "Price": "0.1", "SpotPrice": ""},
+    {"AcceleratorName": "Abacus", "AcceleratorCount": "1", "Price": "1", "SpotPrice": ""},
+]
+
+
+def test_a_catalogue_gives_the_median_price_of_one_device():
+    found, unknown = maintained.offered(CATALOGUE)
+    assert found == {("h100-sxm", "on-demand"): 11, ("h100-sxm", "spot"): 5}
+    assert unknown == {"Abacus"}
+    assert set(maintained.DEVICES.values()) <= set(presets.accelerators())
+
+
+def test_only_the_provider_s_own_rows_are_renewed():
+    own = rows("prices.csv")
+    mine = {("h100-sxm", "on-demand"): 11.0}
+    found = maintained.renewed(own, mine, "aws", "hyperscaler", date(2026, 12, 1), "here")
+    gone = [row for row in own if row not in found]
+    assert {(row["device"], row["provider"], row["provisioning"]) for row in gone} == {
+        ("h100-sxm", "aws", "on-demand")
+    }
+    assert found[-1]["usd_per_device_hour"] == "11"
+    assert len(found) == len(own) - len(gone) + 1
+    assert list(found[-1]) == list(own[0])
+
+
+def test_a_catalogue_s_file_is_read_and_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(maintained, "PRESETS", tmp_path)
+    source = tmp_path / "vms.csv"
+    with open(source, "w", newline="") as file:
+        writer = csv.DictWriter(file, list(CATALOGUE[0]))
+        writer.writeheader()
+        writer.writerows(CATALOGUE)
+    given = ["--provider", "aws", "--tier", "hyperscaler", "--date", "2026-12-01", "--source", "x"]
+    maintained.main([str(source), *given])
+    with open(tmp_path / "prices.csv", newline="") as file:
+        written = list(csv.DictReader(file))
+    assert [row["provider"] for row in written[-2:]] == ["aws", "aws"]

@@ -88,8 +88,8 @@ def test_a_stream_dealt_to_many_is_poisson():
 
 def test_places_between_grid_points():
     grid, values = np.array([0.0, 1, 2]), np.array([[0.0, 10, 30], [5, 5, 5]])
-    assert queueing.between(grid, values, np.array([1.5, 0.5])).tolist() == [20, 5]
-    assert queueing.between(grid, values[0], 2.0) == 30
+    assert queueing.between(grid, np.array([1.5, 0.5]), values)[0].tolist() == [20, 5]
+    assert queueing.between(grid, 2.0, values[0], values[1]) == [30, 5]
 
 
 # --- lengths --------------------------------------------------------------------------------------

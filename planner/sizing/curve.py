@@ -168,15 +168,13 @@ def state_at(own: Curve, running, promise: Promise, burst) -> State:
     burst: squared coefficient of variation of the arrivals at this replica.
     """
     workload, part = own.workload, promise.part
-    rate = between(own.running, own.rate, running)
+    tables = (own.rate, own.tpot_s, own.sway_s, own.first_s, own.tail_s, own.each_s)
+    rate, tpot, sway, first, tail, each = between(own.running, running, *tables)
     ceiling = own.rate[..., -1]
-    first, tail, each = (
-        between(own.running, table, running) for table in (own.first_s, own.tail_s, own.each_s)
-    )
     # Arrivals come unevenly, so that at times more run than in the mean; the more slowly the rate
     # grows with what runs, the longer it takes to settle, and the further it strays.
     z = NORMAL.inv_cdf(part)
-    strays = np.sqrt(running * (1 + burst) / 2 / _elasticity(own, running))
+    strays = np.sqrt(running * (1 + burst) / 2 / _elasticity(own, running, rate))
     # Two queues: prompts for the replica's passes, one after the other, and requests for a place
     # among those that run, where all are taken.
     prompts = queueing.wait(rate * each, 1, each, (burst + workload.prompt.variation) / 2)
@@ -185,16 +183,15 @@ def state_at(own: Curve, running, promise: Promise, burst) -> State:
         (burst + workload.written.variation) / 2,
         ceiling - rate,
     )
-    tpot = between(own.running, own.tpot_s, running)
     behind = queueing.behind_s(tpot, rate, each, workload.prompt.variation)
     admitted = first + prompts.mean_s + behind
     # Prompts differ, and so do the waits for others and for the step under way.
     own_variance = np.square((tail - first) / P95) + np.square(tpot) / 12
     late = queueing.gamma_quantile(admitted, own_variance + prompts.variance, z)
     busiest = np.minimum(running + z * strays, own.most)
-    busy = between(own.running, own.tpot_s, busiest) - tpot
+    (slowest,) = between(own.running, busiest, own.tpot_s)
     # Some requests meet more prompts than others.
-    swayed = z * between(own.running, own.sway_s, running)
+    apart = np.hypot(slowest - tpot, z * sway)
     utilisation = np.maximum(_share(rate, ceiling), rate * each)
     over = utilisation >= 1
     mean = admitted + places.mean_s
@@ -207,19 +204,18 @@ def state_at(own: Curve, running, promise: Promise, burst) -> State:
         ttft_s=np.where(over, np.inf, mean),
         tpot_s=tpot,
         ttft_tail_s=np.where(over, np.inf, ended),
-        tpot_tail_s=tpot + np.hypot(busy, swayed),
+        tpot_tail_s=tpot + apart,
         own_first_s=first,
         prompts_wait_s=prompts.mean_s + behind,
         places_wait_s=places.mean_s,
     )
 
 
-def _elasticity(own, running):
+def _elasticity(own, running, rate):
     """By how many per cent the rate grows with one per cent more that runs, up to 1."""
-    less = 0.9 * np.asarray(running)
-    low, high = (between(own.running, own.rate, each) for each in (less, running))
-    grown = np.log(np.where(low > 0, high / np.where(low > 0, low, 1.0), 1 / 0.9)) / np.log(1 / 0.9)
-    return np.clip(grown, LEAST_ELASTICITY, 1.0)
+    (less,) = between(own.running, 0.9 * np.asarray(running), own.rate)
+    grown = np.where(less > 0, rate / np.where(less > 0, less, 1.0), 1 / 0.9)
+    return np.clip(np.log(grown) / np.log(1 / 0.9), LEAST_ELASTICITY, 1.0)
 
 
 def _share(amount, most):
@@ -234,7 +230,7 @@ def steady(own: Curve, asked, promise: Promise, burst) -> State:
     others wait without end, and the utilisation says how many times too much it is.
     """
     takes = own.asked
-    running = between(takes, own.running, np.minimum(asked, takes[..., -1]))
+    (running,) = between(takes, np.minimum(asked, takes[..., -1]), own.running)
     found = state_at(own, running, promise, burst)
     over = _share(asked, takes[..., -1])
     too_much = over >= 1
@@ -259,7 +255,8 @@ def highest(own: Curve, promise: Promise, burst):
         middle = (low + high) / 2
         kept = state_at(own, middle, promise, burst).keeps(promise)
         low, high = np.where(kept, middle, low), np.where(kept, high, middle)
-    return np.where(able, between(own.running, own.asked, low), 0.0)[()]
+    (asked,) = between(own.running, low, own.asked)
+    return np.where(able, asked, 0.0)[()]
 
 
 def replicas(own: Curve, promise: Promise):

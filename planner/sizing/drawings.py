@@ -154,7 +154,7 @@ def tipping(own: Sizing) -> Picture:
 def tornado(own: Sizing, made: list[Lever]) -> Picture:
     """What each change does to the highest rate that keeps the promise."""
     factors = [each.rate_factor(own) for each in made]
-    high = max(2.0, *(2 ** np.ceil(np.log2(each)) for each in factors if each > 0))
+    high = max([2.0, *(2 ** np.ceil(np.log2(each)) for each in factors if each > 0)])
     shown = np.clip(factors, LEAST, high)
     said = [
         f"{each.label}{f' ({each.note})' if each.note else ''}: "

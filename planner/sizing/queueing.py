@@ -131,21 +131,26 @@ def sway_s(prompts_s, prompt_variation, output_variation, met):
     return prompts_s * np.sqrt(spread / np.maximum(met, 1))
 
 
-def between(grid, values, at):
-    """Values at places of a grid that both run along the last axis, by straight lines.
+def between(grid, at, *tables):
+    """Values of tables at places of a grid, which run along the last axis, by straight lines.
 
-    grid: rises, or stays; one for all rows or one a row. at: a place for each row, within the grid.
+    grid: rises, or stays; one for all rows or one a row, as each table. at: a place for each row,
+    within the grid. One array for each table.
     """
-    grid, values = np.broadcast_arrays(grid, values)
-    at = np.asarray(at, float)[..., None]
-    upper = np.clip((grid < at).sum(-1, keepdims=True), 1, grid.shape[-1] - 1)
+    shape, count = np.broadcast_shapes(grid.shape[:-1], np.shape(at)), grid.shape[-1]
 
-    shape = np.broadcast_shapes(grid.shape[:-1], upper.shape[:-1])
-    upper = np.broadcast_to(upper, (*shape, 1))
-    grid = np.broadcast_to(grid, (*shape, grid.shape[-1]))
-    values = np.broadcast_to(values, grid.shape)
-    low, high = (np.take_along_axis(grid, upper - back, -1)[..., 0] for back in (1, 0))
-    first, last = (np.take_along_axis(values, upper - back, -1)[..., 0] for back in (1, 0))
-    gap = high - low
-    part = np.where(gap > 0, (at[..., 0] - low) / np.where(gap > 0, gap, 1.0), 1.0)
-    return first + np.clip(part, 0.0, 1.0) * (last - first)
+    def flat(table):
+        return np.broadcast_to(table, (*shape, count)).reshape(-1, count)
+
+    places, grid = np.broadcast_to(at, shape).ravel(), flat(grid)
+    rows = np.arange(len(places))
+    upper = np.clip(np.count_nonzero(grid < places[:, None], axis=1), 1, count - 1)
+    low, high = grid[rows, upper - 1], grid[rows, upper]
+    part = np.where(high > low, (places - low) / np.where(high > low, high - low, 1.0), 1.0)
+    part = np.clip(part, 0.0, 1.0)
+    found = []
+    for table in map(flat, tables):
+        first = table[rows, upper - 1]
+        value = first + part * (table[rows, upper] - first)
+        found.append(value.reshape(shape)[()])
+    return found

@@ -43,7 +43,7 @@ def cards(found: Answer, today: date) -> list[Card]:
         most = Card("Highest requests/s", describe.significant(own.highest_rate), "")
         yours = rate(own.rate)
     else:
-        most = Card("Highest users", describe.whole(own.highest_users), "")
+        most = Card("Most users", describe.whole(own.highest_users), "")
         yours = f"{ask.users:,} users, {rate(own.rate)}"
     return [
         Card("Devices", f"{own.devices:,}", name(own.scenario)),
