@@ -298,6 +298,12 @@ def test_llm_d_in_yaml_and_json(json_too):
         (b'{"benchmarks": [{"metrics": 5}]}', "The result lacks"),
         (b'{"successes": {"latency": {}, "throughput": {}}}', "The result lacks"),
         (b"a\n  b: 5", "Line 1 is neither"),
+        (b"[" * 100_000, "It is nested too deep"),
+        (b'{"mean_ttft_ms": 1, "completed": Infinity}', "The result lacks"),
+        (
+            json.dumps({**VLLM, "total_output_tokens": 10**15}).encode(),
+            "A mean output of .* cannot",
+        ),
     ],
 )
 def test_what_is_no_result_is_refused_in_a_sentence(raw, why):

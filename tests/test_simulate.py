@@ -154,6 +154,7 @@ def test_a_request_longer_than_the_pool_is_refused_and_the_others_go_on():
     assert found.refused.tolist() == [False, True, False]
     assert found.served.tolist() == [True, False, True]
     assert not found.stopped
+    assert not simulate(LLAMA, Requests([0.0], [9_000_000], [10])).served.any()
 
 
 def test_it_can_be_stopped_and_says_how_far_it_is():

@@ -34,9 +34,9 @@ def test_closed_form_and_simulation_agree(scenario, load):
     own = sizing(scenario, **load)
     found = check(own)
     assert own.load == "stable"
-    assert found.simulation.series.running.mean() == pytest.approx(
-        float(own.state.running), rel=0.15
-    )
+    runs = found.simulation.series.running
+    full = runs[len(runs) // 5 : -len(runs) // 5]  # neither filling up nor running dry
+    assert full.mean() == pytest.approx(float(own.state.running), rel=0.15)
     assert own.ttft_s.low <= found.tail("ttft_s") <= own.ttft_s.high
     # Of short answers a single prompt beside them is a large part: their times spread more.
     assert found.tail("tpot_s") == pytest.approx(float(own.state.tpot_tail_s), rel=0.4)

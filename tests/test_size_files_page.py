@@ -89,6 +89,7 @@ def test_the_site_of_a_result_becomes_part_of_the_question():
     site = page.session_state.ask.site
     assert 1.02 < site < 1.3
     assert f"site={site:g}" in query.encode(page.session_state.ask)
+    assert any(f"takes {site:g} times as long as predicted" in each.value for each in page.caption)
 
 
 def test_what_is_no_result_is_said():

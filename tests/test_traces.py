@@ -99,7 +99,7 @@ def test_what_it_says_of_its_lengths():
         ("1,-5,5", "prompt_tokens: “-5” is not a whole number from 1 on"),
         ("1,5,nan", "output_tokens: “nan” is not a whole number from 1 on"),
         ("1,5", "output_tokens is missing"),
-        ("1,99000000,5", "prompt_tokens: “99000000” is more than 10,000,000"),
+        ("1,99000000,5", "prompt_tokens: “99000000” is more than 2,097,152"),
         ("1,99999999999999999999,5", "prompt_tokens: “99999999999999999999” is not a whole number"),
         ("1,9e400,5", "prompt_tokens: “9e400” is not a whole number from 1 on"),
     ],
@@ -116,6 +116,7 @@ def test_malformed_rows_are_named(row, why):
     ("line", "why"),
     [
         ("nonsense", "“nonsense” is not JSON"),
+        ("[" * 100_000, "“[[[["),
         ("[1]", "“[1]” is not an object"),
         ('{"timestamp": 1, "input_length": 5}', "output_length is missing"),
         ('{"timestamp": 1, "input_length": "5", "output_length": 5}', "input_length: “5” is not a"),

@@ -328,4 +328,4 @@ if shown.sizing:
         size_check.show(shown.sizing, state.ask.seed, lambda: number("seed", "Seed"))
         size_files.show_benchmark(shown.sizing, ask_again)
     numbers(shown)
-    st.caption(report.priced(shown, today).replace("$", "\\$"))
+    st.caption(" ".join([report.priced(shown, today), *report.site(shown)]).replace("$", "\\$"))

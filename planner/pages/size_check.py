@@ -50,10 +50,10 @@ def _show(own, seed, ask_for_seed):
     if not len(found.ttft_s):
         return
     controls.show_pictures(pictures(found))
+    filling = "" if count == OF_THE_TRACE else "; the first tenth fills it up and is not counted"
     st.caption(
-        "One replica, with its share of the load; the first tenth of the requests fills it up and "
-        "is not counted. The step and the pool are the plan's own: what they are off by, the "
-        "simulation is off by too."
+        f"One replica, with its share of the requests{filling}. The step and the pool are the "
+        "plan's own: what they are off by, the simulation is off by too."
     )
 
 

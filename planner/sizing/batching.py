@@ -37,10 +37,7 @@ class Batching:
         self.prompt = requests.prompt_tokens.tolist()
         self.base, self.left = list(self.prompt), requests.output_tokens.tolist()
         lengths = requests.prompt_tokens + requests.output_tokens
-        fixed = cut.fixed(lengths)
-        self.fixed = fixed.tolist()
-        needed = fixed - (1 - lengths) // self.block  # ⌈(lengths − 1) / block⌉
-        self.refused = (needed > cut.blocks).tolist()
+        self.fixed, self.refused = cut.fixed(lengths).tolist(), cut.refuses(lengths).tolist()
         self.pieces, self.piece_tokens = requests.prefixes, requests.piece_tokens
         self.piece_blocks = self.piece_tokens // self.block if self.pieces else 0
         self.state = [COMING] * count
@@ -83,6 +80,7 @@ class Batching:
             if self.leaves and self.leaves[-1][0] <= self.clock:
                 self._leave()
             short = needs[self.step % turns] > pool.free and self._make_room()
+            short = short and bool(self.writing or self.reading)
             if self.reading or (
                 self.waiting and not short and self._head_fits(needs[self.step % turns])
             ):

@@ -17,6 +17,7 @@ from planner.sizing.blockyaml import read_yaml
 
 STATISTICS = ("mean", "p50", "p90", "p95", "p99")
 MILLI = 1e-3
+LONGEST = 2**21  # tokens, beyond which no model serves a request
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,8 @@ def _documents(text) -> Iterator[dict]:
     """A JSON document, one a line, or YAML."""
     try:
         whole = json.loads(text)
+    except RecursionError:
+        raise ValueError("It is nested too deep.") from None
     except ValueError:
         whole = None
     if whole is not None:
@@ -76,7 +79,7 @@ def _documents(text) -> Iterator[dict]:
         if line.strip():
             try:
                 yield json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 shown = shorten(line.strip())
                 raise ValueError(f"Line {number} is not JSON: “{shown}”.") from None
 
@@ -87,15 +90,27 @@ def _runs(document) -> Iterator[Measured]:
     for known, read in READERS:
         if known(document):
             try:
-                yield from read(document)
-            except (KeyError, TypeError, AttributeError, ZeroDivisionError) as problem:
+                runs = list(read(document))
+            except RecursionError:
+                raise ValueError("It is nested too deep.") from None
+            except (KeyError, TypeError, AttributeError, ArithmeticError) as problem:
                 raise ValueError(f"The result lacks {problem}, which every run has.") from None
+            for run in runs:
+                _check(run)
+            yield from runs
             return
     names = ", ".join(map(str, list(document)[:5]))
     raise ValueError(
         "It is of no known tool: vllm bench serve, SGLang's bench_serving, GuideLLM, "
         f"inference-perf, AIPerf or llm-d's benchmark report. It begins with {shorten(names)}."
     )
+
+
+def _check(run):
+    """ValueError where requests are none that any model serves."""
+    for name, tokens in (("prompt", run.prompt_tokens), ("output", run.output_tokens)):
+        if not 0 <= tokens <= LONGEST:
+            raise ValueError(f"A mean {name} of {tokens:,.0f} tokens cannot be.")
 
 
 def _number(value):

@@ -116,6 +116,10 @@ class Cut:
     lengths: np.ndarray
     more: np.ndarray
 
+    def refuses(self, tokens):
+        """Which requests would not fit into the whole pool by their last token but one."""
+        return self.fixed(tokens) - (1 - tokens) // self.block_tokens > self.blocks
+
     def fixed(self, tokens):
         """Blocks that requests of those last lengths hold beside those that grow."""
         return np.ceil(np.interp(tokens, self.lengths, self.more) - 1e-6).astype(int)

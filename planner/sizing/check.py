@@ -5,7 +5,7 @@ while it still fills up is simulated and not counted.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -87,13 +87,12 @@ def share(own: Sizing, count: int, seed: int = 0) -> Requests:
     """The requests that one group gets."""
     load, parts = own.workload, groups(own)
     if load.closed:
-        # As fast as those who only think; from the second request of each on they come by
-        # themselves.
+        # As fast as those who only think come the first of each user, and the others by themselves.
         rate, burst = users(own) / max(load.think_s, 1.0), 1.0
     else:
         rate = load.rate / parts
         burst = np.sqrt(queueing.divided_burst(load.burst**2, parts))
-    return drawn(
+    made = drawn(
         count,
         rate=rate,
         burst=float(burst),
@@ -104,6 +103,10 @@ def share(own: Sizing, count: int, seed: int = 0) -> Requests:
         output_cap=int(load.output_cap),
         seed=seed,
     )
+    if not load.closed:
+        return made
+    last = made.arrival_s[min(users(own), count) - 1]
+    return replace(made, arrival_s=np.minimum(made.arrival_s, last))
 
 
 def share_of(own: Sizing, trace: Requests, seed: int = 0) -> Requests:

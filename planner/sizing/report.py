@@ -210,6 +210,7 @@ def lines(found: Answer, today: date):
     if found.sizing:
         yield name(found.sizing.scenario)
         yield priced(found, today)
+        yield from site(found)
         yield ""
         for entry in ENTRIES:
             value = entry.value(found)
@@ -224,6 +225,13 @@ def lines(found: Answer, today: date):
                 "no price" if row["usd_per_hour"] is None else f"{dollars(row['usd_per_hour'])}/h"
             )
             yield f"{row['devices']:,} × {row['deployment']}; {cost}"
+
+
+def site(found: Answer) -> list[str]:
+    """A sentence on the factor of a site where there is one."""
+    factor = found.ask.site
+    told = f"Everything takes {factor:g} times as long as predicted: the factor of the site."
+    return [] if factor == 1 else [told]
 
 
 def written(entry: Entry, value: float) -> str:

@@ -156,8 +156,9 @@ def simulate(
     seats = seats or most_seats(found)
     lengths = requests.prompt_tokens + requests.output_tokens
     prompt, output = requests.prompt_tokens.mean(), requests.output_tokens.mean()
-    table = steps(found, seats, int(lengths.max()), prompt, output, site)
     pool = cut(found, blocks)
+    longest = lengths[~pool.refuses(lengths)].max(initial=1)
+    table = steps(found, seats, int(longest), prompt, output, site)
     run = Batching(
         table,
         pool,

@@ -35,7 +35,7 @@ CHUNK_ROWS = 50_000  # read at once, between two reports of progress
 PARTS = 32  # into which a chunk is cut where something in it cannot be read
 MOST_NAMED = 10  # malformed rows that are named; the others are counted
 FAR = 1e15  # beyond what a whole number can be here
-LONGEST = 10_000_000  # tokens; more is taken for a slip
+LONGEST = 2**21  # tokens; more is taken for a slip
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,7 @@ def _all_that_can(read, rows, line):
     """
     try:
         yield read(rows, line)
-    except (IndexError, TypeError, KeyError, ValueError, OverflowError):
+    except (IndexError, TypeError, KeyError, ValueError, OverflowError, RecursionError):
         if len(rows) == 1:
             yield _none([Malformed(line, "a number in it is too large")])
             return
@@ -333,7 +333,7 @@ def _wrong_line(written):
     """Why a line cannot be taken, or “”."""
     try:
         row = json.loads(written)
-    except ValueError:
+    except (ValueError, RecursionError):
         return f"“{shorten(written)}” is not JSON"
     if not isinstance(row, dict):
         return f"“{shorten(written)}” is not an object"
