@@ -157,6 +157,15 @@ def test_charts_are_told_in_words_where_they_cannot_be_drawn(open_page):
     assert figures(other) == shown(Scenario())
 
 
+def test_what_is_printed_has_the_answer_and_no_buttons(open_page):
+    page = open_page(encode(Scenario(concurrency=100)))
+    page.emulate_media(media="print")
+    expect(page.locator("h1")).to_be_visible()
+    expect(page.locator(".st-key-chart-step svg.marks")).to_be_visible()
+    expect(page.locator(".stage .chip").first).to_be_hidden()
+    expect(page.locator(".stage .help").first).to_be_hidden()
+
+
 def test_a_figure_says_what_it_is(open_page):
     page = open_page()
     page.get_by_role("button", name="About Time per token").focus()

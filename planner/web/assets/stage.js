@@ -319,7 +319,7 @@ function ahead({ moving, data }) {
 }
 
 const MARKUP = `
-  <header><span class="sign" aria-hidden="true"></span><div><h1></h1><p class="detail"></p></div></header>
+  <div class="verdict"><span class="sign" aria-hidden="true"></span><div><h1></h1><p class="detail"></p></div></div>
   <p class="inputs"></p>
   <div class="meter"><div class="bar" aria-hidden="true"></div><div class="legend"></div></div>
   <div class="ways" role="group"></div>
