@@ -281,9 +281,10 @@ function filmOf({ query, stops_a_film }, assets, name, at) {
     films.set(key, null)
     if (films.size > FILMS_KEPT) films.delete(films.keys().next().value)
     fetch(address)
+      .then((answer) => (answer.status < 500 ? answer : Promise.reject(answer)))
       .then((answer) => (answer.ok ? answer.json() : null))
       .then((film) => films.has(key) && films.set(key, film))
-      .catch(() => films.delete(key)) // not there now; asked again with the next move
+      .catch(() => films.delete(key)) // not to be had now; asked for again with the next move
   }
   return films.get(key)
 }
