@@ -40,9 +40,10 @@ def open_page(browse):
 
 def with_film(page, name):
     """Bring the pointer to a slider, and wait until its film is there."""
-    with page.expect_response(lambda answer: "/film?" in answer.url and answer.ok):
+    with page.expect_response(lambda answer: "/film?" in answer.url and answer.ok) as found:
         slider(page, name).hover()
-    page.wait_for_timeout(300)
+    found.value.finished()
+    page.wait_for_timeout(500)  # a busy machine takes its time to read it
 
 
 @pytest.mark.parametrize("name", ["concurrency", "context", "bandwidth", "memory"])
