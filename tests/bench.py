@@ -59,7 +59,11 @@ st.write(st.slider("n", 0, 1000, 500, key="n"))
 
 
 def quantiles(times):
-    return f"median {statistics.median(times):.0f}, 95th percentile {np.percentile(times, 95):.0f}"
+    here = [each for each in times if each == each]  # the rest was not painted within 5 s
+    lost = f", {len(times) - len(here)} not painted" if len(here) < len(times) else ""
+    return (
+        f"median {statistics.median(here):.0f}, 95th percentile {np.percentile(here, 95):.0f}{lost}"
+    )
 
 
 def changes(page, slider, watched, pause):

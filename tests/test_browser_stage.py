@@ -40,9 +40,10 @@ def open_page(browse):
 
 def with_film(page, name):
     """Bring the pointer to a slider, and wait until its film is there."""
-    with page.expect_response(lambda answer: "/film?" in answer.url and answer.ok):
+    with page.expect_response(lambda answer: "/film?" in answer.url and answer.ok) as found:
         slider(page, name).hover()
-    page.wait_for_timeout(300)
+    found.value.finished()
+    page.wait_for_timeout(500)  # a busy machine takes its time to read it
 
 
 @pytest.mark.parametrize("name", ["concurrency", "context", "bandwidth", "memory"])
@@ -155,6 +156,15 @@ def test_charts_are_told_in_words_where_they_cannot_be_drawn(open_page):
     other.goto(page.url)
     expect(other.locator(".st-key-chart-memory .alt")).to_be_visible()
     assert figures(other) == shown(Scenario())
+
+
+def test_what_is_printed_has_the_answer_and_no_buttons(open_page):
+    page = open_page(encode(Scenario(concurrency=100)))
+    page.emulate_media(media="print")
+    expect(page.locator("h1")).to_be_visible()
+    expect(page.locator(".st-key-chart-step svg.marks")).to_be_visible()
+    expect(page.locator(".stage .chip").first).to_be_hidden()
+    expect(page.locator(".stage .help").first).to_be_hidden()
 
 
 def test_a_figure_says_what_it_is(open_page):

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import urlencode
 
-from anyio import CapacityLimiter, to_thread
+from anyio import to_thread
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -21,11 +21,13 @@ from starlette.routing import Route
 from planner.inputs.strict import read_query
 from planner.reports import renderer
 from planner.stage.film import FILMS
+from planner.web.api import Line
 
 HERE = Path(__file__).parent / "assets"
 KINDS = {"js": "text/javascript", "css": "text/css"}
 FOR_EVER = {"cache-control": "public, max-age=31536000, immutable"}
 KEPT = {"cache-control": "private, max-age=600"}  # a film changes with the version only
+FILMS_WAITING = 256  # in line, a few classes; whoever comes after has the page without a film
 VEGA = f"vega-{version('vl-convert-python')}.js"
 
 
@@ -67,7 +69,7 @@ async def warmed(_app):
 def routes(base: str = "") -> list[Route]:
     """The routes below a base path, for Streamlit's server or any other Starlette application."""
     at = f"/{base.strip('/')}" if base.strip("/") else ""
-    line = CapacityLimiter(1)  # films are worked out one at a time: who asks for the same, waits
+    films = Line(FILMS_WAITING)
 
     async def asset(request: Request) -> Response:
         name = request.path_params["name"]
@@ -84,7 +86,7 @@ def routes(base: str = "") -> list[Route]:
     async def shown(request: Request) -> Response:
         if not _takes_gzip(request):
             return Response("A film is sent compressed.", 406)
-        return await to_thread.run_sync(_film, dict(request.query_params), limiter=line)
+        return await films.answered(request, _film, dict(request.query_params))
 
     return [
         Route(f"{at}/stage/{{name}}", asset, methods=["GET"]),

@@ -281,9 +281,10 @@ function filmOf({ query, stops_a_film }, assets, name, at) {
     films.set(key, null)
     if (films.size > FILMS_KEPT) films.delete(films.keys().next().value)
     fetch(address)
+      .then((answer) => (answer.status < 500 ? answer : Promise.reject(answer)))
       .then((answer) => (answer.ok ? answer.json() : null))
       .then((film) => films.has(key) && films.set(key, film))
-      .catch(() => films.delete(key)) // not there now; asked again with the next move
+      .catch(() => films.delete(key)) // not to be had now; asked for again with the next move
   }
   return films.get(key)
 }
@@ -319,7 +320,7 @@ function ahead({ moving, data }) {
 }
 
 const MARKUP = `
-  <header><span class="sign" aria-hidden="true"></span><div><h1></h1><p class="detail"></p></div></header>
+  <div class="verdict"><span class="sign" aria-hidden="true"></span><div><h1></h1><p class="detail"></p></div></div>
   <p class="inputs"></p>
   <div class="meter"><div class="bar" aria-hidden="true"></div><div class="legend"></div></div>
   <div class="ways" role="group"></div>
