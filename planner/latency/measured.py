@@ -209,18 +209,24 @@ def _logarithms(running, prompt_tokens, output_tokens):
 
 
 @lru_cache(maxsize=1024)
-def _apart(setups, setup: Setup):
-    """By what variance each measured set-up is apart from the one asked about."""
-    return np.array(
-        [
-            APART["setup"] ** 2
-            + APART["device"] ** 2 * (device != setup.device)
-            + APART["architecture"] ** 2 * (architecture(device) != architecture(setup.device))
-            + APART["engine"] ** 2 * (family != setup.family)
-            + APART["weights"] ** 2 * (weights != setup.weights)
-            + APART["tensor"] ** 2 * abs(np.log2(tensor / setup.tensor))
-            for _, device, family, weights, tensor in setups
-        ]
+def _apart(measured, asked: tuple[Setup, ...]):
+    """By what variance measured set-ups are apart from those asked about: (asked, measured)."""
+    _, device, family, weights, tensor = (
+        np.array(each)[None] for each in zip(*measured, strict=True)
+    )
+    generation = np.array([[architecture(name) for name in device[0]]])
+
+    def column(values):
+        return np.array(list(values))[:, None]
+
+    return (
+        APART["setup"] ** 2
+        + APART["device"] ** 2 * (device != column(each.device for each in asked))
+        + APART["architecture"] ** 2
+        * (generation != column(architecture(each.device) for each in asked))
+        + APART["engine"] ** 2 * (family != column(each.family for each in asked))
+        + APART["weights"] ** 2 * (weights != column(each.weights for each in asked))
+        + APART["tensor"] ** 2 * abs(np.log2(tensor / column(each.tensor for each in asked)))
     )
 
 
@@ -249,7 +255,7 @@ def offsets(setups: list[Setup], whose, places, where, among: Panel | None = Non
     precision = np.add.reduceat(near, among.starts, axis=1)
     mean = (np.add.reduceat(near * among.residual, among.starts, axis=1) / precision)[where]
     # Set-ups of one publisher share its error: they speak together, and it is added once.
-    apart = np.stack([_apart(among.setups, setup) for setup in setups])[whose]
+    apart = _apart(among.setups, tuple(setups))[whose]
     weight = 1 / (apart + 1 / precision[where])
     each = np.add.reduceat(weight, among.publishers, axis=1)
     mean = np.add.reduceat(weight * mean, among.publishers, axis=1) / each
@@ -357,7 +363,7 @@ def neighbours(setup: Setup, running, prompt_tokens, output_tokens) -> list[Neig
         return []
     point = [np.array([each], float) for each in (running, prompt_tokens, output_tokens)]
     owners = np.diff([*among.publishers, len(among.setups)])
-    far = _apart(among.setups, setup) + np.repeat(among.strange**2, owners)
+    far = _apart(among.setups, (setup,))[0] + np.repeat(among.strange**2, owners)
     each = np.repeat(far, np.diff([*among.starts, len(among.witnesses)]))
     order = np.argsort(_variances(among, point)[0] + each, kind="stable")
     names = [each.name for each in fields(Neighbour)]

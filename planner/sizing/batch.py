@@ -41,7 +41,7 @@ class Tables:
         self.rates = [Rates(d, d.bandwidth_gb_s * GB, d.fp16_tflops * TERA) for d in self.devices]
         self.memory = np.round(np.array([each.memory_gb for each in self.devices]) * GB)
         self.alike = _alike(self.devices)
-        self.engines, self.known = {}, {}
+        self.engines, self.known, self.found = {}, {}, {}
         self.formats = [
             Formats(
                 weights_of(self.model, weight),
@@ -141,16 +141,20 @@ class Tables:
     def kernels(self, rows: Choices) -> Kernels:
         """The kernels of each row, their figures as columns."""
         kinds, member = _kinds(self.format_of(rows), rows.layout, self.alike[rows.device])
-        table = [
-            kernels(self.model, self.formats[f], rows.layouts[layout], self.devices[device])
-            for f, layout, device in kinds
-        ]
+        table = [self._kernels(f, rows.layouts[layout], device) for f, layout, device in kinds]
         names = [each.name for each in fields(Kernel)]
         parts = [each.name for each in fields(Kernels)]
         columns = {
             part: _columns([vars(getattr(k, part)) for k in table], names, member) for part in parts
         }
         return Kernels(**{part: Kernel(**column) for part, column in columns.items()})
+
+    def _kernels(self, form, layout, device):
+        """The kernels of one format, layout and device, which ask for the width of a sum alone."""
+        key = (form, layout.tensor, layout.data, device)
+        if key not in self.found:
+            self.found[key] = kernels(self.model, self.formats[form], layout, self.devices[device])
+        return self.found[key]
 
     def engine(self, rows: Choices) -> Engine:
         """The engine of rows that have the same one, on the device of each: figures as columns."""
