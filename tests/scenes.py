@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 
 def sent(page) -> dict:
@@ -56,6 +57,15 @@ def notes(page) -> dict[str, str]:
     """What each figure on the stage is: its band or its kind, by its id."""
     scene = shown(page)
     return {each["id"]: each["note"] for each in [*scene["cards"], *scene["quiet"]]}
+
+
+def drawn(page, alt: str) -> dict[str, pd.DataFrame]:
+    """The data of one of Streamlit's own charts, as it is sent to the browser, by its words."""
+    for element in page.get("vega_lite_chart"):
+        sets = {each.name: each.data.data for each in element.proto.datasets}
+        if alt == element.proto.alt:
+            return {name: pa.ipc.open_stream(d).read_pandas() for name, d in sets.items()}
+    raise AssertionError(f"no chart {alt}")
 
 
 def frames(page, title: str) -> dict[str, pd.DataFrame]:
