@@ -1,7 +1,7 @@
 """What every answer carries to a browser on a public address, and what is kept from outside.
 
-Streamlit's own script evaluates and writes styles in place, so a policy cannot forbid these; it
-keeps scripts, pictures and connections to the app itself, and other sites from framing it.
+Streamlit writes scripts and styles in place, so a policy cannot forbid these; it forbids evaluating
+texts, keeps scripts, pictures and connections to the app itself, and other sites from framing it.
 """
 
 import ipaddress
@@ -14,7 +14,7 @@ from planner.web.options import Options
 
 POLICY = {
     "default-src": "'self'",
-    "script-src": "'self' 'unsafe-inline' 'unsafe-eval' blob:",
+    "script-src": "'self' 'unsafe-inline' blob:",
     "style-src": "'self' 'unsafe-inline'",
     "img-src": "'self' data: blob:",
     "font-src": "'self' data:",
