@@ -8,6 +8,7 @@ from planner.hardware import parallel
 from planner.inputs import overrides, presets, support
 from planner.inputs.scenario import NUMBERS, Scenario
 from planner.serving import Evaluation, enough_memory, evaluate
+from planner.units import GIB
 
 EIGHT_BIT = presets.cache_format("fp8")
 SMALL_STEP = 2048  # tokens; what engines take on small devices
@@ -111,6 +112,8 @@ def _with_engine(evaluation):
     where = " on each device" if scenario.layout.devices > 1 else ""
     pool = evaluation.reserve.pool_bytes
     pool = f"Its pool is {describe.data(pool)} ({describe.gib(pool)}){where}."
+    if evaluation.engine.pool_gib and not evaluation.reserve.pool_bytes:
+        pool = f"{_too_large(evaluation)}{where}."
     if not evaluation.fits:
         most = evaluation.max_concurrency
         most = describe.requests(most) if most else "not one request"
@@ -122,6 +125,14 @@ def _with_engine(evaluation):
         f"{pool} With {describe.whole(evaluation.running)}{_waiting(evaluation)}, "
         f"{_each(scenario)} sees {least}{describe.rate(rate.high)}.",
     )
+
+
+def _too_large(evaluation):
+    """That a pool of a fixed size finds no room, and by how much; without a full stop."""
+    asked, held = evaluation.engine.pool_gib * GIB, evaluation.reserve
+    room = held.total_bytes - held.weights_bytes - held.overhead_bytes
+    missing = describe.gib(asked - room)
+    return f"It would not start: a pool of {describe.gib(asked)} is {missing} more than is left"
 
 
 def _waiting(evaluation):
@@ -159,6 +170,9 @@ def ways_to_fit(evaluation: Evaluation) -> list[str]:
     if longest >= NUMBERS["context"].minimum:
         each = " each" if scenario.concurrency > 1 else ""
         ways.append(f"{describe.whole(longest)} tokens{each}")
+    own_pool = without_fixed_pool(scenario)
+    if own_pool != scenario and evaluate(own_pool).fits:
+        ways.append("the pool that the engine takes by itself")
     small = with_small_cache(scenario)
     if small != scenario and evaluate(small).fits:
         ways.append("an 8-bit cache")
@@ -188,6 +202,13 @@ def with_small_step(scenario: Scenario) -> Scenario:
     """The scenario with few tokens in a step, which frees working memory and shortens windows."""
     own = overrides.read(scenario.set)
     return replace(scenario, set=overrides.write({**own, "batched_tokens": SMALL_STEP}))
+
+
+def without_fixed_pool(scenario: Scenario) -> Scenario:
+    """The scenario with a pool of the size that the engine chooses."""
+    own = dict(overrides.read(scenario.set))
+    fixed = own.pop("pool_gib", 0)
+    return replace(scenario, set=overrides.write(own)) if fixed else scenario
 
 
 def more_devices(scenario: Scenario) -> int:

@@ -79,6 +79,14 @@ def pool_bytes(fraction, device_bytes, taken_before, taken_inside):
     return np.maximum(fraction * (device_bytes - taken_before) - taken_inside, 0)
 
 
+def fixed_pool_bytes(given_bytes, device_bytes, taken_bytes):
+    """Cache pool of a size set by hand: whole where all else leaves room for it, or none at all.
+
+    An engine that is told its pool asks for just that, and does not start without the room.
+    """
+    return np.where(taken_bytes + given_bytes <= device_bytes, given_bytes, 0.0)[()]
+
+
 def activation_bytes(per_width, tokens, width, per_logit, rows, vocabulary, score_bytes=0):
     """Peak of a forward pass on one device: k · t · d + max(m · r · V, score matrix).
 

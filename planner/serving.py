@@ -239,11 +239,14 @@ def capacities(evaluation: Evaluation) -> Capacities:
     scenario, held = evaluation.plan.scenario, evaluation.reserve
     device = scenario.the_device
     before = held.total_bytes - held.budget_bytes / evaluation.engine.fraction
+    filled = held.budget_bytes + before
+    if evaluation.engine.pool_gib:
+        filled = held.total_bytes - held.left_bytes
     own = scenario.memory == device.memory_gb
     return Capacities(
         label=device.label_gb * GB if own else None,
         allocatable=held.total_bytes,
-        engine=held.budget_bytes + before,
+        engine=filled,
     )
 
 

@@ -168,7 +168,7 @@ def each_way(id):
     for model, layout, set, weights, cache in product(
         ("llama-3.1-8b", "mixtral-8x7b"),
         ({}, {"tp": 2, "pp": 2}, {"dp": 2}, {"dp": 2, "ep": 2}),
-        ("", "block_tokens:64,batched_tokens:4096.5"),
+        ("", "block_tokens:64,batched_tokens:4096.5,pool_gib:3.7"),
         presets.weight_formats(),
         presets.cache_formats(),
     ):

@@ -31,6 +31,9 @@ LESSON = [
 ]
 
 
+SETTINGS = ["", "fraction:0.5", "layer_us:60,bandwidth_efficiency:0.7", "pool_gib:20.5"]
+
+
 @st.composite
 def scenarios(draw):
     """Any scenario that can be: every model, format, device and layout."""
@@ -53,7 +56,7 @@ def scenarios(draw):
         memory=draw(st.floats(1, 100_000)),
         peak=draw(st.floats(0.1, 100_000)),
         engine=draw(st.sampled_from(list(presets.engines()))),
-        set=draw(st.sampled_from(["", "fraction:0.5", "layer_us:60,bandwidth_efficiency:0.7"])),
+        set=draw(st.sampled_from(SETTINGS)),
         prompt=draw(st.sampled_from([0, 1, 500, 2**20])),
         prefix=draw(st.sampled_from([0, 1, 400, 2**20])),
         output=draw(st.sampled_from([0, 1, 500])),

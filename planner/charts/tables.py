@@ -35,6 +35,8 @@ def reserve(evaluation: Evaluation) -> pd.DataFrame:
     """What the engine does with one device, term by term, in GiB as its log prints it."""
     held = evaluation.reserve
     fraction = f"{evaluation.engine.fraction:g} of the {evaluation.engine.fraction_of}"
+    if evaluation.engine.pool_gib:
+        fraction += ", left aside: the pool has a fixed size"
     rows = [
         ("device", held.total_bytes, "what can be allocated"),
         ("budget", held.budget_bytes, fraction),

@@ -190,7 +190,11 @@ def _load(reading):
 
 def _set(reading):
     """The engine's figures that the log states itself."""
-    stated = {"fraction": reading.fraction, "block_tokens": reading.block_tokens}
+    stated = {
+        "fraction": reading.fraction,
+        "pool_gib": reading.set_pool_gib,
+        "block_tokens": reading.block_tokens,
+    }
     return overrides.write(
         {
             name: value
@@ -238,7 +242,7 @@ def _beside(reading):
     if reading.refused or reading.needed_gib is not None:
         yield "The engine refused to start: its cache would not hold one request."
     if reading.is_set:
-        yield "The size of the pool was set by hand; it follows from nothing."
+        yield "The size of the pool was set by hand; it is taken as given."
     if (reading.drafting or "none") != "none" or reading.draft_model:
         method = shorten(reading.drafting or reading.draft_model or "", 40)
         yield f"Speculative decoding ({method}): the weights of its drafter are in no prediction."

@@ -30,6 +30,7 @@ from planner.lesson import plan_questions
 from planner.pages import predict, screen
 from planner.pages.components import component
 from planner.serving import evaluate, time_figure
+from planner.units import GIB
 
 UNSEEN = (  # read aloud, but not to be seen
     '<p style="position: absolute; width: 1px; height: 1px; overflow: hidden; '
@@ -223,6 +224,8 @@ def _length(name, spec):
 def _current(key):
     """An engine's figure as it stands, from its memory or its time."""
     now = st.session_state.scenario
+    if key == "pool_gib":  # set to what it stands at, it changes nothing
+        return float(evaluate(now).reserve.pool_bytes / GIB)
     if key in overrides.MEMORY:
         return float(getattr(now.the_engine, key))
     return float(time_figure(evaluate(now), key))

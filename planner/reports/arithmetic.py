@@ -14,7 +14,7 @@ from planner.hardware import parallel
 from planner.inputs import presets
 from planner.plan import READING_TOKENS_PER_S, Plan
 from planner.serving import Evaluation, parts
-from planner.units import GB, GIGA, TERA
+from planner.units import GB, GIB, GIGA, TERA
 
 
 @dataclass(frozen=True)
@@ -255,7 +255,11 @@ def with_engine(evaluation: Evaluation) -> list[Worked]:
         count = float(getattr(reserve, f"{term}_bytes"))
         before += count * (when == "before")
         inside += count * (when == "inside")
-    if reserve.pool_bytes > 0:
+    pool = evaluation.engine.pool_gib
+    if pool and reserve.pool_bytes > 0:
+        text, value = f"{exact(pool * GIB / GB)} GB", float(reserve.pool_bytes)
+        found.append(Worked(f"Cache pool of {name}", "as set", text, describe.data(value), value))
+    elif reserve.pool_bytes > 0:
         less = f"({gb(reserve.total_bytes)} − {gb(before)})" if before else gb(reserve.total_bytes)
         found.append(
             Worked(

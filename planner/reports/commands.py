@@ -14,6 +14,7 @@ from planner.engines.memory import Engine
 from planner.inputs import overrides, presets, support
 from planner.inputs.scenario import Scenario
 from planner.serving import Evaluation
+from planner.units import GIB
 
 # What is shown where no command of the engine chosen is known here: the first of these that run on
 # the device, MOST_SHOWN at most.
@@ -136,6 +137,11 @@ def _set(scenario, name, value):
     return value if name in overrides.read(scenario.set) else None
 
 
+def _pool_bytes(engine):
+    """The pool of a fixed size in bytes; None where it has none."""
+    return round(engine.pool_gib * GIB) if engine.pool_gib else None
+
+
 def _checkpoint(scenario, engine):
     """The value of a flag that quantises while loading, or a note on the files that are needed."""
     online = ONLINE.get(engine.id, {})
@@ -183,7 +189,9 @@ def _vllm(scenario, engine):
     flags = {
         "--max-model-len": scenario.context,
         "--max-num-seqs": _per_group(scenario),
-        "--gpu-memory-utilization": engine.fraction,
+        # Of the two the size of the pool counts.
+        "--gpu-memory-utilization": None if engine.pool_gib else engine.fraction,
+        "--kv-cache-memory-bytes": _pool_bytes(engine),
         "--max-num-batched-tokens": _step(engine, _per_group(scenario)),
         "--block-size": _set(scenario, "block_tokens", engine.block_tokens),
         "--kv-cache-dtype": cache,
@@ -206,6 +214,8 @@ def _sglang(scenario, engine):
     groups, step = scenario.dp if together else 1, _step(engine)
     if together and step:
         notes += (f"Step: SGLang shares its {step:,} tokens out over the {groups} groups.",)
+    if engine.pool_gib:
+        notes += ("Pool: SGLang takes no size in bytes; --max-total-tokens limits it in tokens.",)
     flags = {
         "--context-length": scenario.context,
         "--max-running-requests": _per_group(scenario) * groups,  # SGLang rounds a share down
@@ -238,11 +248,14 @@ def _tensorrt(scenario, engine):
     if ep != scenario.ep:
         notes += (f"Experts: one command deals them out over {ep} devices, not {scenario.ep}.",)
     block, step = _set(scenario, "block_tokens", engine.block_tokens), _step(engine)
-    lines = []
-    if cache or block:
+    pool, lines = _pool_bytes(engine), []
+    if pool:
+        notes += ("Pool: TensorRT-LLM takes no more of it than its memory fraction allows.",)
+    if cache or block or pool:
         lines = ["kv_cache_config:", f"  free_gpu_memory_fraction: {engine.fraction:g}"]
         lines += [f"  dtype: {cache}"] if cache else []
         lines += [f"  tokens_per_block: {block}"] if block else []
+        lines += [f"  max_gpu_total_bytes: {pool}"] if pool else []
     lines += ["enable_attention_dp: true"] if together else []
     flags = {
         "--max_seq_len": scenario.context,
@@ -269,6 +282,8 @@ def _llama(scenario, engine):
         if engine.fraction == 1
         else ("Memory fraction: llama.cpp has none; it takes what it needs.",)
     )
+    if engine.pool_gib:
+        notes += ("Pool: llama.cpp allocates what its context needs, whatever size is set here.",)
     if None in caches:
         notes += ("Cache: llama.cpp has no such type; 16 bits are used.",)
     if caches[1] not in ("f16", None) and not flash:
