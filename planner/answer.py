@@ -1,10 +1,11 @@
 """The answer in words: the verdict, what would make a load fit, and what the numbers leave out."""
 
+import bisect
 import math
 from dataclasses import replace
 
 from planner import describe
-from planner.hardware import parallel
+from planner.hardware import host, parallel
 from planner.inputs import overrides, presets, support
 from planner.inputs.scenario import NUMBERS, Scenario
 from planner.serving import Evaluation, enough_memory, evaluate
@@ -46,6 +47,11 @@ LIMITS = (
     "Several devices: the stages of a pipeline wait for one another. Experts are taken to be "
     "chosen evenly, which reads the most of them.",
 )
+HOST_LIMITS = (
+    "Layers or experts in **host memory**: whether the host has room is not checked. What its "
+    "processor reaches of its bandwidth is assumed (55 %, and the range is wider for it), its "
+    "arithmetic is not counted, and with an engine prompts are copied over the link pass by pass.",
+)
 SPARSE_LIMITS = (
     "This model's attention is **sparse**: a step scores all past tokens by a short key and reads "
     "only the best of them. The times are those of reading all, the most it can be.",
@@ -57,6 +63,7 @@ def limits(evaluation: Evaluation) -> tuple[str, ...]:
     own = ENGINE_LIMITS
     if evaluation.ideal_engine:
         own = IDEAL_LIMITS if evaluation.ideal else CHANGED_LIMITS
+    own += HOST_LIMITS if evaluation.plan.scenario.placed.any else ()
     sparse = any(group.index_bytes for group in evaluation.plan.model.groups)
     return own + LIMITS + (SPARSE_LIMITS if sparse else ())
 
@@ -65,6 +72,8 @@ def engine_warning(evaluation: Evaluation) -> str:
     """That the engine is not for the scenario's device, in words; “” where it is."""
     scenario = evaluation.plan.scenario
     refusal = support.refusal(scenario.engine, scenario.device)
+    if not refusal and scenario.placed.any and evaluation.engine.host == "none":
+        refusal = f"{evaluation.engine.name} leaves no layers or experts to the host's processor."
     return f"{refusal} Every figure with it is hypothetical." if refusal else ""
 
 
@@ -79,10 +88,20 @@ def verdict(evaluation: Evaluation, warned: bool = True) -> tuple[str, str]:
     parts = [
         engine_warning(evaluation) if warned else "",
         detail,
+        _on_host(evaluation.plan),
         f"It would fit with {', or '.join(ways)}." if ways else "",
         "" if evaluation.fits else _what_runs(evaluation),
     ]
     return answer, " ".join(filter(None, parts))
+
+
+def _on_host(plan):
+    """What must find room in host memory, and how long a step waits for it; “” for nothing."""
+    if not plan.scenario.placed.any:
+        return ""
+    held = describe.data(plan.host_weights_bytes + plan.host_cache_bytes)
+    least = describe.duration(plan.host_read_s)
+    return f"In host memory: {held}, whose reading takes at least {least} of a step."
 
 
 def _counted(evaluation):
@@ -179,6 +198,9 @@ def ways_to_fit(evaluation: Evaluation) -> list[str]:
     long = not evaluation.ideal and SMALL_STEP < evaluation.engine.batched_tokens < math.inf
     if long and evaluate(with_small_step(scenario)).fits:
         ways.append(f"at most {describe.whole(SMALL_STEP)} batched tokens")
+    left = least_on_host(evaluation)
+    if left is not None:
+        ways.append(describe.on_host(left).replace(f" at {left.host_bandwidth:,} GB/s:", ""))
     count = more_devices(scenario)
     if count:
         ways.append(f"{count} devices")
@@ -211,11 +233,31 @@ def without_fixed_pool(scenario: Scenario) -> Scenario:
     return replace(scenario, set=overrides.write(own)) if fixed else scenario
 
 
+def least_on_host(evaluation: Evaluation) -> Scenario | None:
+    """The scenario with so little in host memory that it fits: experts, or whole layers; or None.
+
+    None too where the engine leaves nothing to a host, and of the ideal engine, which has no host.
+    """
+    scenario = evaluation.plan.scenario
+    if evaluation.ideal_engine or evaluation.engine.host == "none" or scenario.dp > 1:
+        return None
+    model = scenario.the_model
+    name = "host_experts" if model.experts else "host_layers"
+    most = model.layers if model.experts else model.layers - scenario.pp
+    tried = range(getattr(scenario, name) + 1, most + 1)
+    at = bisect.bisect_left(
+        tried, True, key=lambda count: bool(evaluate(replace(scenario, **{name: count})).fits)
+    )
+    return replace(scenario, **{name: tried[at]}) if at < len(tried) else None
+
+
 def more_devices(scenario: Scenario) -> int:
     """The fewest devices, more than now and a power of two, on which it fits; 0 where none do."""
     for count in DEVICE_COUNTS:
         if count > scenario.layout.devices:
             for each in parallel.layouts(scenario.the_model, count)[:1]:
+                if host.refusals(scenario.placed, scenario.the_model, each):
+                    continue
                 sizes = {"tp": each.tensor, "pp": each.pipeline, "dp": each.data, "ep": each.expert}
                 if evaluate(replace(scenario, **sizes)).fits:
                     return count

@@ -149,7 +149,17 @@ def inputs(plan: Plan) -> str:
     device = f"{scenario.memory:,} GB at {scenario.bandwidth:,} GB/s, {scenario.peak:,} TFLOP/s"
     each = " each" if scenario.layout.devices > 1 else ""
     parts = [plan.model.name, load, f"{devices(plan)}: {device}{each}", precision(scenario)]
-    return " · ".join([*parts, layout(scenario.layout)] if each else parts)
+    parts += [layout(scenario.layout)] if each else []
+    return " · ".join([*parts, on_host(scenario)] if scenario.placed.any else parts)
+
+
+def on_host(scenario) -> str:
+    """What of the model is in host memory, in short; “” where all is on devices."""
+    layers, experts = scenario.host_layers, scenario.host_experts
+    parts = [f"{layers} layers"] if layers else []
+    parts += [f"experts of {experts} layers"] if experts > layers else []
+    held = " and ".join(parts)
+    return f"in host memory at {scenario.host_bandwidth:,} GB/s: {held}" if held else ""
 
 
 def model_sentence(model) -> str:

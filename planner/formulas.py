@@ -264,9 +264,11 @@ def _whole(amount, room, cost):
     return np.where(room < 0, 0.0, np.maximum(whole, 0.0))[()]
 
 
-def bandwidth_for_step(weight_bytes, cache_bytes, step_seconds):
-    """Bytes per second needed for a step of that length: (W + C) / t."""
-    return (weight_bytes + cache_bytes) / step_seconds
+def bandwidth_for_step(weight_bytes, cache_bytes, step_seconds, other_seconds=0.0):
+    """Bytes per second needed for a step of that length: (W + C) / (t − other); ∞ for no time."""
+    left = np.asarray(step_seconds - other_seconds, float)
+    with np.errstate(divide="ignore"):
+        return np.where(left > 0, (weight_bytes + cache_bytes) / np.maximum(left, 0), np.inf)[()]
 
 
 def crossover_context(weight_bytes, concurrency, fixed_bytes, bytes_per_token, windows):

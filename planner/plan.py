@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner import formulas
-from planner.hardware import parallel
+from planner.hardware import host, parallel
 from planner.hardware.accelerator import Accelerator
 from planner.hardware.parallel import Stage
 from planner.inputs import presets
@@ -31,6 +31,7 @@ class Inputs:
     device: Accelerator
     weights: Weights
     stages: tuple[Stage, ...]
+    host: Stage  # what is in host memory
     concurrency: float
     context_tokens: float
     prompt_tokens: float
@@ -38,6 +39,7 @@ class Inputs:
     memory_usable_bytes: float  # of one device, as bandwidth and peak are
     bandwidth_bytes_per_s: float
     peak_flops: float
+    host_bandwidth_bytes_per_s: float
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ class Memory:
     cache_bytes: float
     device_weights_bytes: float
     device_cache_bytes: float
+    host_weights_bytes: float
+    host_cache_bytes: float
     memory_needed_bytes: float
     memory_free_bytes: float  # negative by as much as is missing
     fits: bool
@@ -64,7 +68,7 @@ class Memory:
 @dataclass(frozen=True)
 class Decode:
     """One token for every request. Bytes are those of the devices that read at once, stage after
-    stage; FLOPs those of all requests and devices.
+    stage; FLOPs those of all requests and devices. Crossovers are of what is on devices.
     """
 
     experts_read: float  # part of the routed experts that a step reads, 0 to 1
@@ -72,6 +76,8 @@ class Decode:
     cache_read_bytes: float
     weights_read_s: float
     cache_read_s: float
+    host_read_bytes: float  # of weights and caches there, which are read after the devices' own
+    host_read_s: float
     decode_step_s: float
     tokens_per_s_per_request: float
     tokens_per_s_total: float
@@ -136,14 +142,21 @@ def _inputs(scenario, model, device, varied):
     key_bytes, value_bytes = scenario.cache_widths
     context = given("context")
     weights = weights_of(model, scenario.weights)
+    stages, left = host.stages(
+        scenario.layout,
+        model.groups,
+        weights,
+        scenario.placed,
+        key_bytes=key_bytes,
+        value_bytes=value_bytes,
+    )
     inputs = Inputs(
         scenario=scenario,
         model=model,
         device=device,
         weights=weights,
-        stages=parallel.stages(
-            scenario.layout, model.groups, weights, key_bytes=key_bytes, value_bytes=value_bytes
-        ),
+        stages=stages,
+        host=left,
         concurrency=given("concurrency"),
         context_tokens=context,
         prompt_tokens=varied.pop("prompt", scenario.prompt or context),
@@ -152,6 +165,7 @@ def _inputs(scenario, model, device, varied):
         memory_usable_bytes=np.round(given("memory") * GB),
         bandwidth_bytes_per_s=given("bandwidth") * GB,
         peak_flops=given("peak") * TERA,
+        host_bandwidth_bytes_per_s=scenario.host_bandwidth * GB,
     )
     if varied:
         raise TypeError(f"not a number of a scenario: {', '.join(varied)}")
@@ -197,6 +211,8 @@ def _memory(inputs):
         cache_bytes=formulas.load_cache_bytes(request, concurrency),
         device_weights_bytes=parallel.where_greatest(weights, needs),
         device_cache_bytes=parallel.where_greatest(caches, needs),
+        host_weights_bytes=inputs.host.weights_bytes,
+        host_cache_bytes=formulas.load_cache_bytes(inputs.host.request_bytes(context), concurrency),
         memory_needed_bytes=needed,
         memory_free_bytes=memory - needed,
         fits=needed <= memory,
@@ -215,7 +231,9 @@ def _decode(inputs):
 
     experts_read = model.experts_read(concurrency)
     read, cache_read = parallel.step_read_bytes(layout, stages, concurrency, context, experts_read)
-    step = formulas.decode_step_seconds(read, cache_read, bandwidth)
+    left = inputs.host.read_bytes(experts_read) + concurrency * inputs.host.request_bytes(context)
+    left_s = formulas.read_seconds(left, inputs.host_bandwidth_bytes_per_s)
+    step = formulas.decode_step_seconds(read, cache_read, bandwidth) + left_s
 
     projection = formulas.projection_flops(model.active_parameters, concurrency)
     attention = concurrency * model.attention_flops(lambda group: group.attended(context))
@@ -231,11 +249,13 @@ def _decode(inputs):
         cache_read_bytes=cache_read,
         weights_read_s=formulas.read_seconds(read, bandwidth),
         cache_read_s=formulas.read_seconds(cache_read, bandwidth),
+        host_read_bytes=left,
+        host_read_s=left_s,
         decode_step_s=step,
         tokens_per_s_per_request=formulas.tokens_per_second(step),
         tokens_per_s_total=formulas.tokens_per_second(step, concurrency),
         reading_bandwidth_bytes_per_s=formulas.bandwidth_for_step(
-            read, cache_read, 1 / READING_TOKENS_PER_S
+            read, cache_read, 1 / READING_TOKENS_PER_S, left_s
         ),
         decode_flops=flops,
         crossover_context_tokens=formulas.crossover_context(read, requests, fixed, grows, windows),
@@ -261,8 +281,11 @@ def _prefill(inputs):
     together = inputs.peak_flops * scenario.tp
     seconds = formulas.compute_seconds(projection + attention, together)
 
-    read = parallel.weights_read_bytes(inputs.stages, model.experts_read(new))
-    read_s = formulas.read_seconds(read, inputs.bandwidth_bytes_per_s)
+    covered = model.experts_read(new)
+    read = parallel.weights_read_bytes(inputs.stages, covered)
+    read_s = formulas.read_seconds(read, inputs.bandwidth_bytes_per_s) + formulas.read_seconds(
+        inputs.host.read_bytes(covered), inputs.host_bandwidth_bytes_per_s
+    )
     return Prefill(
         new_prompt_tokens=new,
         projection_flops=projection,

@@ -32,7 +32,7 @@ from planner.latency.estimate import (
     prompt_bound_s,
 )
 from planner.latency.measured import Neighbour, Setup
-from planner.latency.work import Formats, Load, Rates, kernels, work
+from planner.latency.work import Formats, Host, Load, Rates, kernels, work
 from planner.models.model import Model
 from planner.plan import Plan
 from planner.plan import plan as plan_of
@@ -269,7 +269,9 @@ def work_of(plan: Plan) -> Work:
     """What a plan asks of each of its devices."""
     rates = Rates(plan.device, plan.bandwidth_bytes_per_s, plan.peak_flops)
     load = Load(plan.context_tokens, plan.prompt_tokens, plan.new_prompt_tokens)
-    return work(plan.model, _formats(plan), plan.scenario.layout, rates, load)
+    scenario = plan.scenario
+    host = Host(scenario.placed, scenario.host_bandwidth * GB, scenario.host_link * GB)
+    return work(plan.model, _formats(plan), scenario.layout, rates, load, host)
 
 
 def timing_of(plan: Plan, engine: str) -> Timing | KernelTiming:

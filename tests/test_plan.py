@@ -35,6 +35,17 @@ SETTINGS = ["", "fraction:0.5", "layer_us:60,bandwidth_efficiency:0.7", "pool_gi
 
 
 @st.composite
+def hosted(draw, model, layout):
+    """What of a model may be in host memory; mostly nothing."""
+    if layout.data > 1 or draw(st.integers(0, 3)):
+        return {}
+    layers = draw(st.integers(0, max(model.layers - layout.pipeline, 0)))
+    experts = draw(st.integers(0, model.layers)) if model.experts else 0
+    rates = {"host_bandwidth": draw(st.floats(1, 1000)), "host_link": draw(st.floats(0.1, 1000))}
+    return {"host_layers": layers, "host_experts": experts, **rates}
+
+
+@st.composite
 def scenarios(draw):
     """Any scenario that can be: every model, format, device and layout."""
     model = draw(st.sampled_from(list(presets.models())))
@@ -60,6 +71,7 @@ def scenarios(draw):
         prompt=draw(st.sampled_from([0, 1, 500, 2**20])),
         prefix=draw(st.sampled_from([0, 1, 400, 2**20])),
         output=draw(st.sampled_from([0, 1, 500])),
+        **draw(hosted(presets.model(model), layout)),
     )
 
 

@@ -20,6 +20,7 @@ from planner.units import GIB
 WHEN = ("before", "inside", "on top")
 TERMS = ("weights", "non_torch", "activation", "graphs", "headroom")
 POOL_TAKEN = ("all", "as needed")
+HOSTS = ("processor", "none")
 GROUPS = ("", "older")
 
 
@@ -56,8 +57,8 @@ class Engine:
     experts are padded. pool_gib: a device's pool where its size is set by hand (vLLM's
     kv_cache_memory_bytes), whatever the fraction; 0: what is left. pool_taken: “all” where the pool
     takes all that is left at start, as vLLM does, so that its size says nothing about need; else
-    “as needed”. flags: the version whose start command is known here. group: “older” for an engine
-    of the past.
+    “as needed”. host: “processor” where the host works on layers in its own memory, or “none”.
+    flags: the version whose start command is known here. group: “older” for an engine of the past.
     """
 
     id: str
@@ -92,6 +93,7 @@ class Engine:
     compressed_blocks: str = "widest"
     pool_gib: float = 0.0
     pool_taken: str = "as needed"
+    host: str = "processor"
     hidden_tile: int = 1
     expert_tile: int = 1
     flags: str = ""
@@ -106,6 +108,7 @@ class Engine:
             "printed_tokens": PRINTED,
             "compressed_blocks": COMPRESSED,
             "pool_taken": POOL_TAKEN,
+            "host": HOSTS,
             "group": GROUPS,
         }
         for name, known in choices.items():

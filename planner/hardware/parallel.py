@@ -80,15 +80,22 @@ def stage_layers(layers, pipeline):
     return tuple(each + (pipeline - 1 - over <= stage < pipeline - 1) for stage in range(pipeline))
 
 
+def kinds_in_order(kinds):
+    """The kind of each layer, from the first to the last, by its place in `kinds`.
+
+    kinds: the model's layers of each. Layer i of a kind's n stands at (i + ½) / n of the depth.
+    """
+    depth = np.concatenate([(np.arange(count) + 0.5) / count for count in kinds])
+    return np.repeat(np.arange(len(kinds)), kinds)[np.argsort(depth, kind="stable")]
+
+
 def stage_kinds(kinds, pipeline):
     """Layers of each kind on each pipeline stage: a tuple of counts for every stage.
 
-    kinds: the model's layers of each kind. Layer i of the n of a kind stands at (i + ½) / n of the
-    model's depth; in that order layers are dealt, `stage_layers` to a stage. So a stage's counts
-    add up to its layers, and a kind's to all that the model has.
+    kinds: the model's layers of each kind. They are dealt in order, `stage_layers` to a stage, so
+    that a stage's counts add up to its layers, and a kind's to all that the model has.
     """
-    depth = np.concatenate([(np.arange(count) + 0.5) / count for count in kinds])
-    kind = np.repeat(np.arange(len(kinds)), kinds)[np.argsort(depth, kind="stable")]
+    kind = kinds_in_order(kinds)
     ends = np.cumsum(stage_layers(len(kind), pipeline))[:-1]
     counted = (np.bincount(own, minlength=len(kinds)) for own in np.split(kind, ends))
     return tuple(tuple(counts.tolist()) for counts in counted)

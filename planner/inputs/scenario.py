@@ -10,8 +10,9 @@ from dataclasses import dataclass, fields
 
 from planner.engines import defaults
 from planner.engines.memory import Engine
-from planner.hardware import parallel
+from planner.hardware import host, parallel
 from planner.hardware.accelerator import Accelerator
+from planner.hardware.host import Placed
 from planner.hardware.parallel import Layout
 from planner.inputs import overrides, presets
 from planner.inputs.link import Named, Notice, Number, read_values, write
@@ -37,7 +38,13 @@ PARALLEL = {
     "dp": Number("Data-parallel attention", "groups", 1, parallel.MOST_DEVICES, whole=True),
     "ep": Number("Expert parallel", "devices", 1, parallel.MOST_DEVICES, whole=True),
 }
-ALL_NUMBERS = {**NUMBERS, **LENGTHS, **PARALLEL}
+HOST = {
+    "host_layers": Number("Layers in host memory", "layers", 0, 2000, whole=True),
+    "host_experts": Number("Layers with experts in host memory", "layers", 0, 2000, whole=True),
+    "host_bandwidth": Number("Bandwidth of host memory", "GB/s", 1, 100_000),
+    "host_link": Number("Link to host memory", "GB/s", 0.1, 100_000),
+}
+ALL_NUMBERS = {**NUMBERS, **LENGTHS, **PARALLEL, **HOST}
 # Parameters that came after the first links: left out of a link where they have this value, which
 # is what a link without them has always meant.
 ADDED = {
@@ -52,6 +59,10 @@ ADDED = {
     "prompt": 0,
     "prefix": 0,
     "output": 0,
+    "host_layers": 0,
+    "host_experts": 0,
+    "host_bandwidth": 89.6,  # two channels of DDR5-5600: 2 × 8 bytes × 5.6 GT/s
+    "host_link": 32,  # PCIe 4.0 of 16 lanes
 }
 FIND = {
     "model": presets.model,
@@ -87,6 +98,8 @@ class Scenario:
     engine: who serves; set: figures of it that were changed, as `settings.read` reads them. prompt:
     tokens of a request's prompt, 0 where it is the whole context; prefix: how many of them are in
     the cache already; output: tokens that a request writes, 0 where no new prompts arrive.
+    host_layers, host_experts: the first so many layers, or only their experts, are in host memory,
+    of which host_bandwidth GB/s are read; host_link: GB/s from there to a device.
     Raises ValueError, naming the input, on a value that is not allowed.
 
     >>> from planner import Scenario
@@ -116,6 +129,10 @@ class Scenario:
     prompt: int = 0
     prefix: int = 0
     output: int = 0
+    host_layers: int = 0
+    host_experts: int = 0
+    host_bandwidth: float = 89.6
+    host_link: float = 32
 
     def __post_init__(self):
         for name, find in FIND.items():
@@ -142,6 +159,8 @@ class Scenario:
             object.__setattr__(self, name, number.nearest(value))
         for refusal in parallel.refusals(self.layout, self.the_model, self.layout.devices):
             raise ValueError(f"{SHORT[refusal.name]}: {refusal.text}")
+        for name, why, _ in host.refusals(self.placed, self.the_model, self.layout):
+            raise ValueError(f"host_{name}: {why}")
         try:
             overrides.read(self.set)
         except ValueError as problem:
@@ -184,6 +203,11 @@ class Scenario:
     @property
     def layout(self) -> Layout:
         return Layout(tensor=self.tp, pipeline=self.pp, data=self.dp, expert=self.ep)
+
+    @property
+    def placed(self) -> Placed:
+        """What of the model is in host memory."""
+        return Placed(self.host_layers, self.host_experts)
 
 
 SHORT = {"tensor": "tp", "pipeline": "pp", "data": "dp", "expert": "ep", "devices": "tp"}
@@ -231,6 +255,7 @@ def decode(query: str | Mapping[str, Sequence[str]]) -> tuple[Scenario, tuple[No
     """
     values, notices = read_values(query, PARAMETERS, _default)
     values |= _divisible(values, notices)
+    values |= _placeable(values, notices)
     return Scenario(**values), tuple(notices)
 
 
@@ -240,6 +265,19 @@ def _default(name, values):
         return presets.model(values["model"]).dtype
     known = getattr(Scenario, name)
     return device_numbers(values["device"])[name] if known is None else known
+
+
+def _placeable(values, notices):
+    """The nearest that can be in host memory, and a notice for what cannot."""
+    model = presets.model(values["model"])
+    layout = Layout(values["tp"], values["pp"], values["dp"], values["ep"])
+    placed = Placed(values["host_layers"], values["host_experts"])
+    wrong = host.refusals(placed, model, layout)
+    notices.extend(
+        Notice(f"host_{name}", why[:1].upper() + why[1:], f"{nearest} is used instead")
+        for name, why, nearest in wrong
+    )
+    return {f"host_{name}": nearest for name, _, nearest in wrong}
 
 
 def _divisible(values, notices):

@@ -6,7 +6,7 @@ import numpy as np
 
 from planner import formulas
 from planner.engines.calibration import Timing
-from planner.engines.passes import Work
+from planner.engines.passes import HOST_BAND, Work
 from planner.engines.timing import KernelTiming, LoadedStep
 from planner.latency import measured
 from planner.latency.measured import Setup
@@ -63,6 +63,8 @@ def first_token_bound_s(timing: Timing | KernelTiming, work: Work):
     """The least time to a first token: its arithmetic, or every weight it needs read once."""
     alone = replace(work, groups=1)
     read = formulas.read_seconds(alone.read_bytes(work.prompt_tokens), work.bandwidth)
+    left = alone.host_weights_bytes(work.prompt_tokens)
+    read = read + formulas.read_seconds(left, work.host_bandwidth)
     return formulas.time_to_first_token_seconds(prompt_bound_s(timing, work), read)
 
 
@@ -110,7 +112,17 @@ class Estimate:
         pulled = np.maximum(plain.total_s * self.pull(output_tokens), least)
         moved = _scaled(plain, pulled / plain.total_s)
         low, high = self.step_band(isinstance(plain, LoadedStep))
+        wide = HOST_BAND ** (self.host_s() / pulled)
+        low, high = low / wide, high * wide
         return moved, around(moved.total_s, low, high, least)
+
+    def host_s(self):
+        """What of a step is spent on host memory, whose speed is assumed; 0 of the ideal engine."""
+        if self.timing.group == "ideal":
+            return 0.0
+        tokens = np.asarray(self.requests, float) ** self.timing.covered_power
+        left = self.work.host_weights_bytes(tokens) + self.requests * self.work.host_cache_bytes
+        return self.work.host_read_s(left)
 
     def step_band(self, loaded, case=None):
         """The ends of a step's band as factors: of its own case, where no other is named."""

@@ -4,6 +4,7 @@ A plan and every measurement on the Accuracy page are timed by what these two fu
 model, its formats, a layout, a device and a load.
 """
 
+import math
 from dataclasses import dataclass
 
 from planner import formulas
@@ -11,6 +12,7 @@ from planner.engines.passes import LAUNCH_VECTOR_FLOPS, Kernels, Work
 from planner.engines.timing import Shares, kernel_shares
 from planner.hardware import parallel
 from planner.hardware.accelerator import Accelerator
+from planner.hardware.host import NOTHING, Placed, split_groups
 from planner.hardware.parallel import Layout
 from planner.models.model import LayerGroup, Model
 from planner.models.precision import CacheFormat, WeightFormat, Weights
@@ -79,8 +81,30 @@ class Load:
     new: float
 
 
-def work(model: Model, formats: Formats, layout: Layout, rates: Rates, load: Load) -> Work:
+@dataclass(frozen=True)
+class Host:
+    """What of a model is in host memory, and how fast that is read and sent, bytes/s."""
+
+    placed: Placed = NOTHING
+    bandwidth: float = math.inf
+    link: float = math.inf
+
+
+ALL_ON_DEVICES = Host()
+
+
+def work(
+    model: Model,
+    formats: Formats,
+    layout: Layout,
+    rates: Rates,
+    load: Load,
+    host: Host = ALL_ON_DEVICES,
+) -> Work:
     """What the model asks of one device; arrays where the rates or the load have arrays."""
+    ours, rest = split_groups(model.groups, host.placed.layers)
+    kept = 1 - host.placed.layers / model.layers
+    kept_experts = 1 - host.placed.expert_layers / model.layers
     tensor, weights, device = layout.tensor, formats.weights, rates.device
     inner = (
         model.parameters
@@ -100,16 +124,16 @@ def work(model: Model, formats: Formats, layout: Layout, rates: Rates, load: Loa
         mixer_matrices=5 if latent else 2,  # latent: two down, one absorbed more
         feeds=idle or model.layers,
         width=model.width,
-        dense_bytes=weights.body / tensor,
+        dense_bytes=kept * weights.body / tensor,
         dense_parameters=inner / tensor,
         head_bytes=weights.head / tensor,
         head_parameters=model.head_parameters / tensor,
-        expert_bytes=weights.experts / layout.stage_devices,
+        expert_bytes=kept_experts * weights.experts / layout.stage_devices,
         expert_parameters=model.expert_parameters / layout.stage_devices,
         experts=model.experts,
         taken=model.experts_per_token,
         groups=layout.data,
-        cache_bytes=_cache_bytes(model, formats, tensor, load.context),
+        cache_bytes=_cache_bytes(rest, formats, tensor, load.context),
         attention_flops=model.attention_flops(lambda g: g.attended(load.context)) / tensor,
         latent_flops=_latent_flops(model, load.context) / tensor,
         prompt_tokens=load.new,
@@ -128,13 +152,18 @@ def work(model: Model, formats: Formats, layout: Layout, rates: Rates, load: Loa
         vector_flops=rates.vector,
         launch_scale=rates.launch_scale,
         other_vendor=device.vendor in ANOTHER_VENDOR,
+        host_dense_bytes=(1 - kept) * weights.body,
+        host_expert_bytes=(1 - kept_experts) * weights.experts,
+        host_cache_bytes=_cache_bytes(ours, formats, 1, load.context),
+        host_bandwidth=host.bandwidth,
+        host_link=host.link,
     )
 
 
-def _cache_bytes(model, formats, tensor, context):
+def _cache_bytes(groups, formats, tensor, context):
     """Cache of one request on one device of each stage, added up."""
     found = 0.0
-    for group in model.groups:
+    for group in groups:
         own = parallel.device_group(group, tensor)
         for each, most in own.stores(formats.cache_k.bytes, formats.cache_v.bytes):
             found = found + each * formulas.cached_tokens(context, most)

@@ -7,6 +7,7 @@ from planner.charts import of_plan
 from planner.charts import tables as plan_tables
 from planner.pages import (
     controls,
+    folded_inputs,
     model_dialog,
     path,
     pinned,
@@ -39,6 +40,9 @@ with st.sidebar:
         if open_:
             controls.number("peak")
             controls.devices()
+    with controls.folded("host-box", "Host memory") as open_:
+        if open_:
+            folded_inputs.host()
     st.markdown(f":small[{describe.precision(scenario)} · {describe.layout(scenario.layout)}]")
     with controls.folded("engine-box", "Engine") as open_:
         if open_:

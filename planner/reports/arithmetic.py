@@ -193,16 +193,28 @@ def _decode(plan):
     read, cache = gb(plan.weights_read_bytes), gb(plan.cache_read_bytes)
     bandwidth = exact(plan.bandwidth_bytes_per_s / GB)
     rate = f"{bandwidth} GB/s / ({read} + {cache})"
-    yield _worked(plan, "decode_step_s", f"({read} + {cache}) / {bandwidth} GB/s")
+    step, host_s = f"({read} + {cache}) / {bandwidth} GB/s", ""
+    if plan.host_read_bytes:
+        step = f"{step} + {_host(plan, plan.host_read_bytes)}"
+        rate = f"1 / ({step})"
+        host_s = f" / (1 − {READING_TOKENS_PER_S}/s × {_host(plan, plan.host_read_bytes)})"
+    yield _worked(plan, "decode_step_s", step)
     yield _worked(plan, "tokens_per_s_per_request", rate)
     yield _worked(plan, "tokens_per_s_total", f"{plan.concurrency:,} × {rate}")
+    if not math.isfinite(plan.reading_bandwidth_bytes_per_s):
+        return
     yield Worked(
         f"Bandwidth for {READING_TOKENS_PER_S} tokens/s each, the pace of a fast reader",
         "(W + C) / TPOT",
-        f"({read} + {cache}) × {READING_TOKENS_PER_S}/s",
+        f"({read} + {cache}) × {READING_TOKENS_PER_S}/s{host_s}",
         f"{describe.significant(plan.reading_bandwidth_bytes_per_s / GB)} GB/s",
         plan.reading_bandwidth_bytes_per_s,
     )
+
+
+def _host(plan, count):
+    """The time of reading so many bytes of host memory."""
+    return f"{gb(count)} / {exact(plan.host_bandwidth_bytes_per_s / GB)} GB/s"
 
 
 def _crossovers(plan):
@@ -307,6 +319,8 @@ def _prefill(plan):
     work = f"({exact(weights)} TFLOP + {exact(attention)} TFLOP)"
     computing = f"{work} / {peak} TFLOP/s"
     reading = f"{gb(plan.prefill_read_bytes)} / {exact(plan.bandwidth_bytes_per_s / GB)} GB/s"
+    left = plan.host.read_bytes(plan.model.experts_read(new))
+    reading = f"{reading} + {_host(plan, left)}" if left else reading
     yield _worked(plan, "prefill_s", computing)
     yield _worked(plan, "ttft_s", f"max({computing}, {reading})")
 

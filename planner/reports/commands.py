@@ -93,6 +93,8 @@ def command(scenario: Scenario, engine: Engine) -> Command:
     notes, most = [*([refused] if refused else []), *made.notes], scenario.the_model.max_context
     if most and scenario.context > most:
         notes.append(f"The model's own longest context is {most:,} tokens.")
+    if scenario.placed.any and engine.host == "none":
+        notes.append(f"Host memory: {engine.name} leaves no layers there; none of it is said here.")
     if not _published(scenario.the_model):
         notes.append("Put the path of the model in place of its name.")
     return replace(made, notes=tuple(notes))
@@ -304,6 +306,7 @@ def _llama(scenario, engine):
     file = f"{called}-{scenario.weights.upper().replace('FP', 'F')}.gguf"
     if scenario.weights not in PLAIN and not name.startswith("GGUF"):
         notes += (f"Weights: GGUF has no {name}.",)
+    left = scenario.host_layers
     split = "tensor" if scenario.tp > 1 else "layer" if scenario.pp > 1 else "none"
     flags = {
         "--model": f"./{file}",
@@ -314,7 +317,8 @@ def _llama(scenario, engine):
         "--batch-size": step if step and step > LLAMA_BATCH else None,
         "--ubatch-size": step,
         "--flash-attn": "on" if flash else "off",
-        "--n-gpu-layers": 999,
+        "--n-gpu-layers": scenario.the_model.layers + 1 - left if left else 999,
+        "--n-cpu-moe": scenario.host_experts or None,
         "--split-mode": split,
     }
     return Command(engine, ("llama-server", *_flags(flags)), notes)

@@ -1,0 +1,32 @@
+"""Controls of what few plans need, each in a box that is closed at first."""
+
+import streamlit as st
+
+from planner.inputs.scenario import HOST
+from planner.pages import controls
+
+
+def host():
+    """Choose what of the model is in host memory, and how fast that is read and sent."""
+    st.caption(
+        "Layers or experts that find no room on the device are worked on by the host's processor: "
+        "llama.cpp's --n-gpu-layers and --n-cpu-moe."
+    )
+    for name, spec in HOST.items():
+        number(name, spec)
+
+
+def number(name, spec):
+    """A field for one number of the scenario; 0 or its default where it is left alone."""
+    value = getattr(st.session_state.scenario, name)
+    kind = int if spec.whole else float
+    if st.session_state.get(name) != value:
+        st.session_state[name] = kind(value)
+    st.number_input(
+        f"{spec.label} ({spec.unit})",
+        kind(spec.minimum),
+        kind(spec.maximum),
+        step=kind(1),
+        key=name,
+        on_change=lambda: controls.change(**{name: spec.nearest(st.session_state[name])}),
+    )
