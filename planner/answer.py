@@ -52,6 +52,12 @@ HOST_LIMITS = (
     "processor reaches of its bandwidth is assumed (55 %, and the range is wider for it), its "
     "arithmetic is not counted, and with an engine prompts are copied over the link pass by pass.",
 )
+DRAFT_LIMITS = (
+    "A **drafter**: how many tokens a step yields is taken as given; it depends on the text. The "
+    "size of an EAGLE head and of MTP layers is estimated from the model's own layers. Published "
+    "runs gained a quarter less than this, for which the range is wider; the first token is "
+    "that of an engine that guesses nothing.",
+)
 SPARSE_LIMITS = (
     "This model's attention is **sparse**: a step scores all past tokens by a short key and reads "
     "only the best of them. The times are those of reading all, the most it can be.",
@@ -64,6 +70,7 @@ def limits(evaluation: Evaluation) -> tuple[str, ...]:
     if evaluation.ideal_engine:
         own = IDEAL_LIMITS if evaluation.ideal else CHANGED_LIMITS
     own += HOST_LIMITS if evaluation.plan.scenario.placed.any else ()
+    own += DRAFT_LIMITS if evaluation.plan.draft else ()
     sparse = any(group.index_bytes for group in evaluation.plan.model.groups)
     return own + LIMITS + (SPARSE_LIMITS if sparse else ())
 
@@ -89,6 +96,7 @@ def verdict(evaluation: Evaluation, warned: bool = True) -> tuple[str, str]:
         engine_warning(evaluation) if warned else "",
         detail,
         _on_host(evaluation.plan),
+        _drafting(evaluation),
         f"It would fit with {', or '.join(ways)}." if ways else "",
         "" if evaluation.fits else _what_runs(evaluation),
     ]
@@ -102,6 +110,18 @@ def _on_host(plan):
     held = describe.data(plan.host_weights_bytes + plan.host_cache_bytes)
     least = describe.duration(plan.host_read_s)
     return f"In host memory: {held}, whose reading takes at least {least} of a step."
+
+
+def _drafting(evaluation):
+    """What guessing tokens ahead gains, and up to how many requests; “” where nobody guesses."""
+    gained = evaluation.draft_gain()
+    if gained is None:
+        return ""
+    most, name = evaluation.drafts_up_to(), describe.drafter(evaluation.plan.scenario)
+    end = {0.0: "it gains at no concurrency", math.inf: "it gains at any concurrency"}
+    until = end.get(most, f"it gains up to a concurrency of {describe.whole(most)}")
+    speed = describe.significant(gained)
+    return f"With {name} a token comes {speed} times as fast as without; {until}."
 
 
 def _counted(evaluation):

@@ -4,7 +4,9 @@ import math
 import re
 
 from planner.hardware import parallel
+from planner.inputs import presets
 from planner.inputs.scenario import device_numbers
+from planner.models import drafting
 from planner.plan import Plan
 from planner.units import GIB, GIGA, TERA
 
@@ -150,7 +152,15 @@ def inputs(plan: Plan) -> str:
     each = " each" if scenario.layout.devices > 1 else ""
     parts = [plan.model.name, load, f"{devices(plan)}: {device}{each}", precision(scenario)]
     parts += [layout(scenario.layout)] if each else []
-    return " · ".join([*parts, on_host(scenario)] if scenario.placed.any else parts)
+    parts += [on_host(scenario)] if scenario.placed.any else []
+    return " · ".join([*parts, f"drafted by {drafter(scenario)}"] if scenario.draft else parts)
+
+
+def drafter(scenario) -> str:
+    """Who guesses tokens ahead, and how many: EAGLE-3 head (3 drafted, 2 a step)."""
+    other = presets.draft_model(scenario.draft)
+    name = other.name if other else drafting.NAMES[scenario.draft]
+    return f"{name} ({scenario.drafted} drafted, {scenario.accepted:g} a step)"
 
 
 def on_host(scenario) -> str:

@@ -138,6 +138,11 @@ def _most_requests(plan, engine):
     return most_requests(reserve(plan, engine), plan.scenario)
 
 
+def _known(value):
+    """A number without a band; None where there is none."""
+    return None if value is None else Band(value, value, value)
+
+
 def _waiting(plan, engine):
     return plan.concurrency - running_requests(plan, engine)
 
@@ -175,6 +180,8 @@ FIGURES = (
     Definition("host_bandwidth_bytes_per_s", ALL_NUMBERS["host_bandwidth"].label, "bytes/s", GIVEN),
     Definition("host_link_bytes_per_s", ALL_NUMBERS["host_link"].label, "bytes/s", GIVEN,
                counted=lambda own: own.plan.scenario.host_link * GB),
+    _input("drafted_tokens", "drafted", "tokens", "in a step, where there is a drafter"),
+    _input("accepted_tokens", "accepted", "tokens", "that a step yields, where there is a drafter"),
     _device("bandwidth_bytes_per_s", "bandwidth", "bytes/s"),
     _device("peak_flops_per_s", "peak", "FLOP/s", lambda own: own.plan.peak_flops),
     _device("memory_usable_bytes", "memory", "bytes"),
@@ -196,6 +203,8 @@ FIGURES = (
     Definition("device_cache_bytes", "Cache on the fullest device", "bytes", COMPUTED),
     Definition("host_weights_bytes", "Weights in host memory", "bytes", COMPUTED),
     Definition("host_cache_bytes", "Cache in host memory", "bytes", COMPUTED),
+    Definition("draft_weights_bytes", "Weights of the drafter", "bytes", COMPUTED),
+    Definition("draft_cache_bytes", "Cache of the drafter", "bytes", COMPUTED),
     Definition("memory_needed_bytes", "Memory needed on the fullest device", "bytes", COMPUTED,
                "W + C"),
     Definition("memory_free_bytes", "Memory left on the fullest device", "bytes", COMPUTED,
@@ -230,6 +239,13 @@ FIGURES = (
     Definition("weights_read_s", "Reading the weights", "s", IDEAL, "W / BW"),
     Definition("cache_read_s", "Reading the caches", "s", IDEAL, "C / BW"),
     Definition("host_read_s", "Reading host memory", "s", IDEAL, "host bytes / host bandwidth"),
+    Definition("draft_read_s", "Guessing the tokens of a step", "s", IDEAL, "k · (W + C) / BW"),
+    Definition("draft_gain", "Speed with the drafter, of that without", "", IDEAL,
+               "max(reading, FLOPs / peak) without / with", lambda own: own.draft_gain(ideal=True),
+               timed=lambda own: _known(own.draft_gain())),
+    Definition("draft_gains_up_to", "Most requests at which the drafter gains", "requests", IDEAL,
+               counted=lambda own: own.drafts_up_to(ideal=True),
+               timed=lambda own: _known(own.drafts_up_to())),
     Definition("prefill_flops", "Work on a prompt", "FLOP", IDEAL, "2 · P · n + …"),
     Definition("prefill_s", "Prefill of a prompt", "s", IDEAL, "FLOPs / peak",
                timed=lambda own: own.ttft_s),

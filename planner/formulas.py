@@ -199,6 +199,11 @@ def decode_step_seconds(weight_bytes, cache_bytes, bandwidth):
     return (weight_bytes + cache_bytes) / bandwidth
 
 
+def speculative_seconds(check_seconds, draft_seconds, accepted):
+    """Time per token where a step checks guesses and yields τ tokens: (check + all guesses) / τ."""
+    return (check_seconds + draft_seconds) / accepted
+
+
 def time_to_first_token_seconds(prefill_seconds, weight_seconds):
     """max(prefill, W / BW): a short prompt still waits until every weight was read once."""
     return np.maximum(prefill_seconds, weight_seconds)

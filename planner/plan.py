@@ -10,11 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner import formulas
-from planner.hardware import host, parallel
+from planner.hardware import drafted, host, parallel
 from planner.hardware.accelerator import Accelerator
+from planner.hardware.drafted import Draft
 from planner.hardware.parallel import Stage
 from planner.inputs import presets
 from planner.inputs.scenario import Scenario
+from planner.models.drafting import MTP
 from planner.models.model import CacheShape, Model
 from planner.models.precision import Weights, weight_bytes
 from planner.units import GB, TERA
@@ -30,8 +32,10 @@ class Inputs:
     model: Model
     device: Accelerator
     weights: Weights
-    stages: tuple[Stage, ...]
+    stages: tuple[Stage, ...]  # with what drafts on them
+    own_stages: tuple[Stage, ...]  # the model's own
     host: Stage  # what is in host memory
+    draft: Draft | None
     concurrency: float
     context_tokens: float
     prompt_tokens: float
@@ -58,6 +62,8 @@ class Memory:
     device_cache_bytes: float
     host_weights_bytes: float
     host_cache_bytes: float
+    draft_weights_bytes: float  # of all devices together, as the next
+    draft_cache_bytes: float
     memory_needed_bytes: float
     memory_free_bytes: float  # negative by as much as is missing
     fits: bool
@@ -67,8 +73,10 @@ class Memory:
 
 @dataclass(frozen=True)
 class Decode:
-    """One token for every request. Bytes are those of the devices that read at once, stage after
-    stage; FLOPs those of all requests and devices. Crossovers are of what is on devices.
+    """One token for every request, or with a drafter a step that yields several: then its time is
+    that of a token in the mean, and what is read is of the step. Bytes are those of the devices
+    that read at once, stage after stage; FLOPs those of all requests and devices, for one token
+    each. Crossovers are of what is on devices, and of the model alone.
     """
 
     experts_read: float  # part of the routed experts that a step reads, 0 to 1
@@ -78,6 +86,8 @@ class Decode:
     cache_read_s: float
     host_read_bytes: float  # of weights and caches there, which are read after the devices' own
     host_read_s: float
+    draft_read_bytes: float  # for all tokens guessed in a step
+    draft_read_s: float
     decode_step_s: float
     tokens_per_s_per_request: float
     tokens_per_s_total: float
@@ -139,24 +149,22 @@ def _inputs(scenario, model, device, varied):
     def given(name):
         return varied.pop(name, getattr(scenario, name))
 
-    key_bytes, value_bytes = scenario.cache_widths
+    widths = dict(zip(("key_bytes", "value_bytes"), scenario.cache_widths, strict=True))
     context = given("context")
     weights = weights_of(model, scenario.weights)
-    stages, left = host.stages(
-        scenario.layout,
-        model.groups,
-        weights,
-        scenario.placed,
-        key_bytes=key_bytes,
-        value_bytes=value_bytes,
+    own_stages, left = host.stages(
+        scenario.layout, model.groups, weights, scenario.placed, **widths
     )
+    draft = _draft(scenario, model, widths)
     inputs = Inputs(
         scenario=scenario,
         model=model,
         device=device,
         weights=weights,
-        stages=stages,
+        stages=tuple(drafted.beside(stage, draft) for stage in own_stages),
+        own_stages=own_stages,
         host=left,
+        draft=draft,
         concurrency=given("concurrency"),
         context_tokens=context,
         prompt_tokens=varied.pop("prompt", scenario.prompt or context),
@@ -170,6 +178,16 @@ def _inputs(scenario, model, device, varied):
     if varied:
         raise TypeError(f"not a number of a scenario: {', '.join(varied)}")
     return inputs
+
+
+def _draft(scenario, model, widths):
+    """Who guesses for the model; None for nobody."""
+    found = scenario.drafter(model)
+    if found is None:
+        return None
+    stored = scenario.weights if found.model.id == MTP else found.model.dtype
+    weights, load = weights_of(found.model, stored), (scenario.drafted, scenario.accepted)
+    return drafted.on_devices(found, weights, stored, scenario.layout, *load, **widths)
 
 
 def weights_of(model: Model, stored: str) -> Weights:
@@ -197,6 +215,13 @@ def _memory(inputs):
     shape = inputs.model.cache_shape(*inputs.scenario.cache_widths)
     request = shape.request_bytes(context)
 
+    draft_weights = draft_cache = 0.0
+    if inputs.draft:
+        draft, devices = inputs.draft, layout.stage_devices
+        draft_weights = draft.held_bytes * devices
+        held = formulas.load_cache_bytes(draft.request_bytes(context), concurrency)
+        draft_cache = held * layout.tensor
+
     requests = parallel.requests_per_group(concurrency, layout.data)
     weights = [stage.weights_bytes for stage in stages]
     caches = [formulas.load_cache_bytes(stage.request_bytes(context), requests) for stage in stages]
@@ -213,6 +238,8 @@ def _memory(inputs):
         device_cache_bytes=parallel.where_greatest(caches, needs),
         host_weights_bytes=inputs.host.weights_bytes,
         host_cache_bytes=formulas.load_cache_bytes(inputs.host.request_bytes(context), concurrency),
+        draft_weights_bytes=draft_weights,
+        draft_cache_bytes=draft_cache,
         memory_needed_bytes=needed,
         memory_free_bytes=memory - needed,
         fits=needed <= memory,
@@ -225,21 +252,32 @@ def _memory(inputs):
 
 
 def _decode(inputs):
-    layout, stages, model = inputs.scenario.layout, inputs.stages, inputs.model
+    layout, stages, model = inputs.scenario.layout, inputs.own_stages, inputs.model
     concurrency, context = inputs.concurrency, inputs.context_tokens
     bandwidth = inputs.bandwidth_bytes_per_s
 
-    experts_read = model.experts_read(concurrency)
+    draft, requests = inputs.draft, parallel.requests_per_group(concurrency, layout.data)
+    # A step checks every guess of each request, and one token more.
+    experts_read = model.experts_read(concurrency * (1 + draft.tokens if draft else 1))
     read, cache_read = parallel.step_read_bytes(layout, stages, concurrency, context, experts_read)
     left = inputs.host.read_bytes(experts_read) + concurrency * inputs.host.request_bytes(context)
     left_s = formulas.read_seconds(left, inputs.host_bandwidth_bytes_per_s)
     step = formulas.decode_step_seconds(read, cache_read, bandwidth) + left_s
+    guessed = guessed_s = 0.0
+    if draft:
+        guess = (draft.stage,)
+        experts = draft.drafter.model.experts_read(concurrency)
+        guessed = draft.tokens * sum(
+            parallel.step_read_bytes(layout, guess, concurrency, context, experts)
+        )
+        guessed_s = formulas.read_seconds(guessed, bandwidth)
+        step = formulas.speculative_seconds(step, guessed_s, draft.accepted)
+    accepted = draft.accepted if draft else 1
 
     projection = formulas.projection_flops(model.active_parameters, concurrency)
     attention = concurrency * model.attention_flops(lambda group: group.attended(context))
     flops = projection + attention
 
-    requests = parallel.requests_per_group(concurrency, layout.data)
     grows = [each for stage in stages for each in stage.bytes_per_token]
     windows = [each for stage in stages for each in stage.windows]
     fixed = sum(stage.fixed_bytes for stage in stages)
@@ -251,11 +289,13 @@ def _decode(inputs):
         cache_read_s=formulas.read_seconds(cache_read, bandwidth),
         host_read_bytes=left,
         host_read_s=left_s,
+        draft_read_bytes=guessed,
+        draft_read_s=guessed_s,
         decode_step_s=step,
         tokens_per_s_per_request=formulas.tokens_per_second(step),
         tokens_per_s_total=formulas.tokens_per_second(step, concurrency),
         reading_bandwidth_bytes_per_s=formulas.bandwidth_for_step(
-            read, cache_read, 1 / READING_TOKENS_PER_S, left_s
+            read + guessed, cache_read, accepted / READING_TOKENS_PER_S, left_s
         ),
         decode_flops=flops,
         crossover_context_tokens=formulas.crossover_context(read, requests, fixed, grows, windows),
@@ -282,7 +322,7 @@ def _prefill(inputs):
     seconds = formulas.compute_seconds(projection + attention, together)
 
     covered = model.experts_read(new)
-    read = parallel.weights_read_bytes(inputs.stages, covered)
+    read = parallel.weights_read_bytes(inputs.own_stages, covered)
     read_s = formulas.read_seconds(read, inputs.bandwidth_bytes_per_s) + formulas.read_seconds(
         inputs.host.read_bytes(covered), inputs.host_bandwidth_bytes_per_s
     )

@@ -179,7 +179,9 @@ def each_way(id):
             formats = {"weights": weights, "cache_k": cache, "cache_v": cache}
             # Experts in host memory, of which only some engines have a word.
             left = int(model.startswith("mixtral") and "dp" not in layout)
-            scenario = Scenario(model=model, **layout, **formats, set=set, host_experts=left)
+            draft = {"": "llama-3.2-1b"}.get(set, "eagle") if "pp" not in layout else ""
+            more = {"host_experts": left, "draft": draft}
+            scenario = Scenario(model=model, **layout, **formats, set=set, **more)
             engine = overrides.apply_engine(presets.engine(id), overrides.read(set))
             yield commands.command(scenario, engine)
 

@@ -13,6 +13,7 @@ from planner import Plan, Scenario, decode, describe, plan
 from planner.hardware.parallel import ONE_DEVICE, layouts
 from planner.inputs import presets
 from planner.inputs.scenario import NUMBERS
+from planner.models.drafting import EAGLE, MTP, refusal
 from planner.reports import arithmetic
 from tests.test_model import models
 
@@ -46,6 +47,16 @@ def hosted(draw, model, layout):
 
 
 @st.composite
+def drafted(draw, model, layout):
+    """Who may guess tokens for a model; mostly nobody."""
+    kind = draw(st.sampled_from(["", "", "", MTP, EAGLE, "llama-3.2-1b", "qwen3-0.6b"]))
+    if not kind or refusal(model, kind, layout.pipeline):
+        return {}
+    count = draw(st.integers(1, 16))
+    return {"draft": kind, "drafted": count, "accepted": draw(st.floats(1, count + 1))}
+
+
+@st.composite
 def scenarios(draw):
     """Any scenario that can be: every model, format, device and layout."""
     model = draw(st.sampled_from(list(presets.models())))
@@ -72,6 +83,7 @@ def scenarios(draw):
         prefix=draw(st.sampled_from([0, 1, 400, 2**20])),
         output=draw(st.sampled_from([0, 1, 500])),
         **draw(hosted(presets.model(model), layout)),
+        **draw(drafted(presets.model(model), layout)),
     )
 
 

@@ -138,7 +138,8 @@ def test_what_came_later_means_by_its_absence_what_it_always_meant():
     layout = {"tp": 1, "pp": 1, "dp": 1, "ep": 1}
     engine = {"engine": "ideal", "set": "", "prompt": 0, "prefix": 0, "output": 0}
     host = {"host_layers": 0, "host_experts": 0, "host_bandwidth": 89.6, "host_link": 32}
-    assert {**formats, **layout, **engine, **host} == ADDED
+    draft = {"draft": "", "drafted": 3, "accepted": 2}
+    assert {**formats, **layout, **engine, **host, **draft} == ADDED
 
 
 @pytest.mark.parametrize("old", OLD_LINKS, ids=[row["query"][:60] for row in OLD_LINKS])

@@ -107,19 +107,24 @@ class Timing:
         """Whether a prefill may go beyond the data sheet's rate, which is of sums at 32 bits."""
         return self.prefill_peak == "16-bit sums"
 
-    def decode(self, work: Work, requests) -> StepTime:
-        """One token of each of so many requests."""
-        tokens = np.asarray(requests, float)
+    def decode(self, work: Work, requests, each=1) -> StepTime:
+        """One token of each of so many requests; `each` where guesses are checked."""
+        requests = np.asarray(requests, float)
+        tokens = requests * each
         step = self._step(
             work,
-            requests=tokens,
+            requests=requests,
             weights_bytes=work.read_bytes(tokens**self.covered_power),
-            cache_bytes=tokens * work.cache_bytes,
+            cache_bytes=requests * work.cache_bytes,
             flops=tokens * (2 * work.parameters + work.attention_flops),
         )
         weights = self._host_s(work, work.host_weights_bytes(tokens**self.covered_power))
-        caches = self._host_s(work, tokens * work.host_cache_bytes)
+        caches = self._host_s(work, requests * work.host_cache_bytes)
         return replace(step, weights_s=step.weights_s + weights, cache_s=step.cache_s + caches)
+
+    def guess(self, work: Work, requests) -> StepTime:
+        """One guess for each of so many requests."""
+        return self.decode(work, requests)
 
     def _host_s(self, work, read_bytes):
         """Reading so much of host memory; the ideal engine does it at full bandwidth."""

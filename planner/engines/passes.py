@@ -125,12 +125,12 @@ class Work:
         tokens, flops = self.prompt_tokens * prompts, self.prompt_flops * prompts
         return replace(self, prompt_tokens=tokens, prompt_flops=flops)
 
-    def ideal_step_s(self, requests, covered_power=1.0):
+    def ideal_step_s(self, requests, covered_power=1.0, each=1):
         """The lesson's formula: every weight and cache read once, at full bandwidth.
 
-        covered_power: by which requests count where experts are drawn.
+        covered_power: by which tokens count where experts are drawn, `each` of every request.
         """
-        tokens = np.asarray(requests, float) ** covered_power
+        tokens = np.asarray(requests * each, float) ** covered_power
         step = formulas.decode_step_seconds(
             self.read_bytes(tokens), requests * self.cache_bytes, self.bandwidth
         )
@@ -250,10 +250,13 @@ class PrefillTime:
         return self.compute_s + self.floor_s + self.link_s
 
 
-def pass_time(work: Work, kernels: Kernels, host: Host, tokens, decoding, prompts) -> PassTime:
-    """A pass over `tokens` tokens: one of each of `decoding` requests, the rest of prompts.
+def pass_time(
+    work: Work, kernels: Kernels, host: Host, tokens, decoding, prompts, each=1
+) -> PassTime:
+    """A pass over `tokens` tokens: `each` of every of `decoding` requests, the rest of prompts.
 
-    prompts: how many, or a part of one: 0.25 is a quarter of its attention.
+    prompts: how many, or a part of one: 0.25 is a quarter of its attention. each: more than one
+    where guesses are checked.
     """
     times = np.where(work.other_vendor, host.vendor_factor, 1.0)
     has_experts = np.greater(work.experts, 0)
@@ -262,7 +265,7 @@ def pass_time(work: Work, kernels: Kernels, host: Host, tokens, decoding, prompt
     body = kernels.matrix.seconds(
         work.dense_bytes, 2 * work.dense_parameters * tokens, bandwidth, work.peak
     )
-    last = decoding + prompts  # only the last token of each meets the head
+    last = decoding * each + prompts  # only the last token of a prompt meets the head
     head = kernels.head.seconds(
         work.head_bytes, 2 * work.head_parameters * last, bandwidth, work.peak16
     )
@@ -276,7 +279,7 @@ def pass_time(work: Work, kernels: Kernels, host: Host, tokens, decoding, prompt
         + kernels.experts.reading_s(routed_bytes, bandwidth)
     )
     cache = kernels.cache.seconds(
-        decoding * work.cache_bytes, decoding * work.latent_flops, bandwidth, work.peak16
+        decoding * work.cache_bytes, decoding * each * work.latent_flops, bandwidth, work.peak16
     )
     attended = formulas.compute_seconds(
         prompts * work.prompt_flops, kernels.prompt.peak_share * work.peak16

@@ -6,6 +6,7 @@ from functools import cache
 from planner.engines.memory import Engine, Figure
 from planner.files import rows
 from planner.hardware.accelerator import Accelerator
+from planner.models import drafting
 from planner.models.model import Model
 from planner.models.notation import PREFIX, model_from_text, shorten
 from planner.models.precision import CacheFormat, WeightFormat
@@ -27,6 +28,14 @@ def model(choice: str) -> Model:
         weight_format(found.dtype)
         return found
     return _known(models(), choice)
+
+
+def draft_model(choice: str) -> Model | None:
+    """The model that drafts, by its id or notation; None where it is a part of the model itself.
+
+    ValueError where it is neither.
+    """
+    return None if choice in drafting.NAMES else model(choice)
 
 
 @cache

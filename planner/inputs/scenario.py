@@ -16,6 +16,8 @@ from planner.hardware.host import Placed
 from planner.hardware.parallel import Layout
 from planner.inputs import overrides, presets
 from planner.inputs.link import Named, Notice, Number, read_values, write
+from planner.models import drafting
+from planner.models.drafting import Drafter
 from planner.models.model import Model
 from planner.models.notation import shorten
 from planner.units import GB
@@ -44,7 +46,11 @@ HOST = {
     "host_bandwidth": Number("Bandwidth of host memory", "GB/s", 1, 100_000),
     "host_link": Number("Link to host memory", "GB/s", 0.1, 100_000),
 }
-ALL_NUMBERS = {**NUMBERS, **LENGTHS, **PARALLEL, **HOST}
+DRAFT = {
+    "drafted": Number("Drafted tokens", "tokens", 1, 16, whole=True),
+    "accepted": Number("Acceptance length", "tokens a step", 1, 17),
+}
+ALL_NUMBERS = {**NUMBERS, **LENGTHS, **PARALLEL, **HOST, **DRAFT}
 # Parameters that came after the first links: left out of a link where they have this value, which
 # is what a link without them has always meant.
 ADDED = {
@@ -63,6 +69,9 @@ ADDED = {
     "host_experts": 0,
     "host_bandwidth": 89.6,  # two channels of DDR5-5600: 2 × 8 bytes × 5.6 GT/s
     "host_link": 32,  # PCIe 4.0 of 16 lanes
+    "draft": "",
+    "drafted": 3,
+    "accepted": 2,
 }
 FIND = {
     "model": presets.model,
@@ -82,6 +91,7 @@ PARAMETERS = {
     **{name: _named(find) for name, find in FIND.items()},
     **ALL_NUMBERS,
     "set": Named(overrides.read, lambda _: "the engine's own figures are used instead"),
+    "draft": Named(presets.draft_model, lambda _: "nothing is drafted instead"),
 }
 
 
@@ -99,7 +109,9 @@ class Scenario:
     tokens of a request's prompt, 0 where it is the whole context; prefix: how many of them are in
     the cache already; output: tokens that a request writes, 0 where no new prompts arrive.
     host_layers, host_experts: the first so many layers, or only their experts, are in host memory,
-    of which host_bandwidth GB/s are read; host_link: GB/s from there to a device.
+    of which host_bandwidth GB/s are read; host_link: GB/s from there to a device. draft: who
+    guesses tokens ahead, “mtp”, “eagle” or a model as above, “” for nobody; drafted: how many in a
+    step; accepted: tokens that a step yields in the mean, the model's own among them.
     Raises ValueError, naming the input, on a value that is not allowed.
 
     >>> from planner import Scenario
@@ -133,6 +145,9 @@ class Scenario:
     host_experts: int = 0
     host_bandwidth: float = 89.6
     host_link: float = 32
+    draft: str = ""
+    drafted: int = 3
+    accepted: float = 2
 
     def __post_init__(self):
         for name, find in FIND.items():
@@ -161,6 +176,15 @@ class Scenario:
             raise ValueError(f"{SHORT[refusal.name]}: {refusal.text}")
         for name, why, _ in host.refusals(self.placed, self.the_model, self.layout):
             raise ValueError(f"host_{name}: {why}")
+        try:
+            presets.draft_model(self.draft)
+        except ValueError as problem:
+            raise ValueError(f"draft: {problem}") from None
+        refused = drafting.refusal(self.the_model, self.draft, self.pp)
+        if refused:
+            raise ValueError(f"draft: {refused}")
+        if self.accepted > self.drafted + 1:
+            raise ValueError(f"accepted: a step of {self.drafted} drafted tokens yields no more")
         try:
             overrides.read(self.set)
         except ValueError as problem:
@@ -203,6 +227,12 @@ class Scenario:
     @property
     def layout(self) -> Layout:
         return Layout(tensor=self.tp, pipeline=self.pp, data=self.dp, expert=self.ep)
+
+    def drafter(self, model: Model) -> Drafter | None:
+        """Who guesses tokens ahead for a model, this scenario's or another; None for nobody."""
+        if not self.draft:
+            return None
+        return drafting.drafter(model, self.draft, presets.draft_model(self.draft))
 
     @property
     def placed(self) -> Placed:
@@ -256,6 +286,7 @@ def decode(query: str | Mapping[str, Sequence[str]]) -> tuple[Scenario, tuple[No
     values, notices = read_values(query, PARAMETERS, _default)
     values |= _divisible(values, notices)
     values |= _placeable(values, notices)
+    values |= _draftable(values, notices)
     return Scenario(**values), tuple(notices)
 
 
@@ -265,6 +296,21 @@ def _default(name, values):
         return presets.model(values["model"]).dtype
     known = getattr(Scenario, name)
     return device_numbers(values["device"])[name] if known is None else known
+
+
+def _draftable(values, notices):
+    """Nobody where the model has no such drafter; at most one token more than are drafted."""
+    refused = drafting.refusal(presets.model(values["model"]), values["draft"], values["pp"])
+    most, found = values["drafted"] + 1, {}
+    if refused:
+        text = refused[:1].upper() + refused[1:]
+        notices.append(Notice("draft", text, "nothing is drafted instead"))
+        found["draft"] = ""
+    if values["accepted"] > most:
+        why = f"A step of {values['drafted']} drafted tokens yields {most} at most"
+        notices.append(Notice("accepted", why, f"{most} is used instead"))
+        found["accepted"] = most
+    return found
 
 
 def _placeable(values, notices):

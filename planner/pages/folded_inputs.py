@@ -2,7 +2,9 @@
 
 import streamlit as st
 
-from planner.inputs.scenario import HOST
+from planner.inputs import presets
+from planner.inputs.scenario import DRAFT, HOST
+from planner.models import drafting
 from planner.pages import controls
 
 
@@ -13,6 +15,27 @@ def host():
         "llama.cpp's --n-gpu-layers and --n-cpu-moe."
     )
     for name, spec in HOST.items():
+        number(name, spec)
+
+
+def drafter():
+    """Choose who guesses tokens ahead, how many, and how many a step yields."""
+    now, rows = st.session_state.scenario, presets.models()
+    own = [kind for kind in drafting.NAMES if not drafting.refusal(now.the_model, kind, now.pp)]
+    others = [] if now.pp > 1 else list(rows)
+    known = [*own, *others]
+    if st.session_state.get("draft") != now.draft:
+        st.session_state["draft"] = now.draft
+    st.selectbox(
+        "Drafter",
+        known if now.draft in known else [*known, now.draft],
+        format_func=lambda key: drafting.NAMES.get(key) or presets.model(key).name,
+        key="draft",
+        on_change=lambda: controls.change(draft=st.session_state["draft"]),
+        help="Guesses tokens ahead, which the model checks in one pass: speculative decoding. "
+        "A drafter model must have the same tokenizer.",
+    )
+    for name, spec in DRAFT.items() if now.draft else ():
         number(name, spec)
 
 

@@ -43,6 +43,9 @@ with st.sidebar:
     with controls.folded("host-box", "Host memory") as open_:
         if open_:
             folded_inputs.host()
+    with controls.folded("draft-box", "Speculative decoding") as open_:
+        if open_:
+            folded_inputs.drafter()
     st.markdown(f":small[{describe.precision(scenario)} · {describe.layout(scenario.layout)}]")
     with controls.folded("engine-box", "Engine") as open_:
         if open_:

@@ -180,13 +180,18 @@ def _memory(plan):
         yield _worked(plan, "max_context_tokens", text)
 
 
+def _checked(plan):
+    """Tokens that a step passes through the model."""
+    return plan.concurrency * (1 + plan.draft.tokens if plan.draft else 1)
+
+
 def _decode(plan):
     if plan.model.experts:
         model = plan.model
         yield Worked(
             "Experts that a step reads, of all",
             "1 − (1 − k / E) ^ B",
-            f"1 − (1 − {model.experts_per_token} / {model.experts}) ^ {plan.concurrency:,}",
+            f"1 − (1 − {model.experts_per_token} / {model.experts}) ^ {_checked(plan):,}",
             f"{describe.significant(100 * plan.experts_read)} %",
             plan.experts_read,
         )
@@ -198,6 +203,9 @@ def _decode(plan):
         step = f"{step} + {_host(plan, plan.host_read_bytes)}"
         rate = f"1 / ({step})"
         host_s = f" / (1 − {READING_TOKENS_PER_S}/s × {_host(plan, plan.host_read_bytes)})"
+    if plan.draft:
+        yield from _guessed(plan, step, bandwidth)
+        return
     yield _worked(plan, "decode_step_s", step)
     yield _worked(plan, "tokens_per_s_per_request", rate)
     yield _worked(plan, "tokens_per_s_total", f"{plan.concurrency:,} × {rate}")
@@ -212,6 +220,17 @@ def _decode(plan):
     )
 
 
+def _guessed(plan, step, bandwidth):
+    """The time per token where a step checks guesses and yields several."""
+    checked = f"({step} + {gb(plan.draft_read_bytes)} / {bandwidth} GB/s)"
+    yielded = exact(plan.draft.accepted)
+    symbols = "(check + guesses) / τ"
+    token = _worked(plan, "decode_step_s", f"{checked} / {yielded}")
+    each = _worked(plan, "tokens_per_s_per_request", f"{yielded} / {checked}")
+    total = _worked(plan, "tokens_per_s_total", f"{plan.concurrency:,} × {yielded} / {checked}")
+    yield from (replace(own, symbols=symbols) for own in (token, each, total))
+
+
 def _host(plan, count):
     """The time of reading so many bytes of host memory."""
     return f"{gb(count)} / {exact(plan.host_bandwidth_bytes_per_s / GB)} GB/s"
@@ -219,8 +238,10 @@ def _host(plan, count):
 
 def _crossovers(plan):
     read, bandwidth = gb(plan.weights_read_bytes), exact(plan.bandwidth_bytes_per_s / GB)
-    grows = [pair for s in plan.stages for pair in zip(s.bytes_per_token, s.windows, strict=True)]
-    fixed = sum(stage.fixed_bytes for stage in plan.stages)
+    grows = [
+        pair for s in plan.own_stages for pair in zip(s.bytes_per_token, s.windows, strict=True)
+    ]
+    fixed = sum(stage.fixed_bytes for stage in plan.own_stages)
     endless = sum(p for p, w in grows if math.isinf(w))
     full = [(p, w) for p, w in grows if math.isfinite(w)]
     context = plan.crossover_context_tokens

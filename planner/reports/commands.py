@@ -5,6 +5,7 @@ What each flag takes was read in the engines' own parsers: tests/data/flags.csv 
 version they are of is the engine's `flags`, in presets/engines.csv.
 """
 
+import json
 import math
 import re
 import shlex
@@ -13,6 +14,7 @@ from dataclasses import dataclass, replace
 from planner.engines.memory import Engine
 from planner.inputs import overrides, presets, support
 from planner.inputs.scenario import Scenario
+from planner.models import drafting
 from planner.serving import Evaluation
 from planner.units import GIB
 
@@ -28,6 +30,7 @@ SHOWN = (
 )
 MOST_SHOWN = 4
 CONFIG = "planner.yaml"
+EAGLE_HEAD = "./eagle3-head"
 GGUF_CACHE = {"fp16": "f16", "q8_0": "q8_0", "q4_1": "q4_1", "q4_0": "q4_0", "iq4_nl": "iq4_nl"}
 PLAIN = ("fp16", "fp32")
 ONLINE = {  # weights that are quantised while a 16-bit checkpoint is loaded
@@ -95,6 +98,10 @@ def command(scenario: Scenario, engine: Engine) -> Command:
         notes.append(f"The model's own longest context is {most:,} tokens.")
     if scenario.placed.any and engine.host == "none":
         notes.append(f"Host memory: {engine.name} leaves no layers there; none of it is said here.")
+    if scenario.draft and KINDS[engine.id] not in (_vllm, _sglang):
+        notes.append(f"Drafter: how {engine.name} is told of one is not known here.")
+    elif scenario.draft == drafting.EAGLE:
+        notes.append(f"Put the path of an EAGLE-3 head of this model in place of {EAGLE_HEAD}.")
     if not _published(scenario.the_model):
         notes.append("Put the path of the model in place of its name.")
     return replace(made, notes=tuple(notes))
@@ -178,6 +185,37 @@ def _one_cache(scenario, known, engine):
     return known.get(keys), ()
 
 
+def _draft_path(scenario):
+    """Where the drafter's own weights are; None where they came with the model."""
+    if scenario.draft in ("", drafting.MTP):
+        return None
+    other = presets.draft_model(scenario.draft)
+    return _name(other) if other else EAGLE_HEAD
+
+
+def _vllm_draft(scenario):
+    """The value of vLLM's option for a drafter; None where there is none."""
+    if not scenario.draft:
+        return None
+    method = {drafting.MTP: "mtp", drafting.EAGLE: "eagle3"}.get(scenario.draft, "draft_model")
+    path, count = _draft_path(scenario), {"num_speculative_tokens": scenario.drafted}
+    return json.dumps({"method": method} | ({"model": path} if path else {}) | count)
+
+
+def _sglang_draft(scenario):
+    """SGLang's flags for a drafter whose guesses are one chain."""
+    if not scenario.draft:
+        return {}
+    known = {drafting.MTP: "EAGLE", drafting.EAGLE: "EAGLE3"}
+    return {
+        "--speculative-algorithm": known.get(scenario.draft, "STANDALONE"),
+        "--speculative-draft-model-path": _draft_path(scenario),
+        "--speculative-num-steps": scenario.drafted,
+        "--speculative-eagle-topk": 1,
+        "--speculative-num-draft-tokens": scenario.drafted + 1,
+    }
+
+
 def _vllm(scenario, engine):
     stored, more = _checkpoint(scenario, engine)
     known = EARLY_CACHE if engine.id == "vllm-0.20" else VLLM_CACHE
@@ -203,6 +241,7 @@ def _vllm(scenario, engine):
         "--pipeline-parallel-size": _more(scenario.pp),
         "--data-parallel-size": _more(scenario.dp),
         "--enable-expert-parallel": True if scenario.ep > 1 else None,
+        "--speculative-config": _vllm_draft(scenario),
     }
     return Command(engine, ("vllm", "serve", _name(scenario.the_model), *_flags(flags)), notes)
 
@@ -232,6 +271,7 @@ def _sglang(scenario, engine):
         "--dp-size": _more(scenario.dp // groups),
         "--attn-dp-size": _more(groups),
         "--ep-size": _more(scenario.ep),
+        **_sglang_draft(scenario),
     }
     start = ("python3", "-m", "sglang.launch_server", "--model-path", _name(scenario.the_model))
     return Command(engine, (*start, *_flags(flags)), notes)
