@@ -58,6 +58,11 @@ DRAFT_LIMITS = (
     "runs gained a quarter less than this, for which the range is wider; the first token is "
     "that of an engine that guesses nothing.",
 )
+CHOSEN_LIMITS = (
+    "This model's attention is **sparse**: a step reads every past token's short key, and the best "
+    "of the rest. That is in the time per token; choosing them takes time that is not, and a "
+    "prompt is counted as if every token read all before it.",
+)
 SPARSE_LIMITS = (
     "This model's attention is **sparse**: a step scores all past tokens by a short key and reads "
     "only the best of them. The times are those of reading all, the most it can be.",
@@ -71,8 +76,9 @@ def limits(evaluation: Evaluation) -> tuple[str, ...]:
         own = IDEAL_LIMITS if evaluation.ideal else CHANGED_LIMITS
     own += HOST_LIMITS if evaluation.plan.scenario.placed.any else ()
     own += DRAFT_LIMITS if evaluation.plan.draft else ()
-    sparse = any(group.index_bytes for group in evaluation.plan.model.groups)
-    return own + LIMITS + (SPARSE_LIMITS if sparse else ())
+    indexed = [group for group in evaluation.plan.model.groups if group.index_bytes]
+    sparse = CHOSEN_LIMITS if all(group.top_k for group in indexed) else SPARSE_LIMITS
+    return own + LIMITS + (sparse if indexed else ())
 
 
 def engine_warning(evaluation: Evaluation) -> str:

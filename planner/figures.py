@@ -240,7 +240,7 @@ FIGURES = (
     Definition("cache_read_s", "Reading the caches", "s", IDEAL, "C / BW"),
     Definition("host_read_s", "Reading host memory", "s", IDEAL, "host bytes / host bandwidth"),
     Definition("draft_read_s", "Guessing the tokens of a step", "s", IDEAL, "k · (W + C) / BW"),
-    Definition("draft_gain", "Speed with the drafter, of that without", "", IDEAL,
+    Definition("draft_gain", "Speed with the drafter, of that without", "times", IDEAL,
                "max(reading, FLOPs / peak) without / with", lambda own: own.draft_gain(ideal=True),
                timed=lambda own: _known(own.draft_gain())),
     Definition("draft_gains_up_to", "Most requests at which the drafter gains", "requests", IDEAL,

@@ -21,6 +21,7 @@ from planner.models.model import CacheShape, Model
 from planner.models.precision import Weights, weight_bytes
 from planner.units import GB, TERA
 
+WIDTHS = ("key_bytes", "value_bytes", "index_bytes")
 READING_TOKENS_PER_S = 11  # a fast reader, some 500 words a minute
 
 
@@ -149,7 +150,7 @@ def _inputs(scenario, model, device, varied):
     def given(name):
         return varied.pop(name, getattr(scenario, name))
 
-    widths = dict(zip(("key_bytes", "value_bytes"), scenario.cache_widths, strict=True))
+    widths = dict(zip(WIDTHS, scenario.cache_widths, strict=True))
     context = given("context")
     weights = weights_of(model, scenario.weights)
     own_stages, left = host.stages(
@@ -260,7 +261,9 @@ def _decode(inputs):
     # A step checks every guess of each request, and one token more.
     experts_read = model.experts_read(concurrency * (1 + draft.tokens if draft else 1))
     read, cache_read = parallel.step_read_bytes(layout, stages, concurrency, context, experts_read)
-    left = inputs.host.read_bytes(experts_read) + concurrency * inputs.host.request_bytes(context)
+    left = inputs.host.read_bytes(experts_read) + (
+        concurrency * inputs.host.request_read_bytes(context)
+    )
     left_s = formulas.read_seconds(left, inputs.host_bandwidth_bytes_per_s)
     step = formulas.decode_step_seconds(read, cache_read, bandwidth) + left_s
     guessed = guessed_s = 0.0
@@ -278,8 +281,8 @@ def _decode(inputs):
     attention = concurrency * model.attention_flops(lambda group: group.attended(context))
     flops = projection + attention
 
-    grows = [each for stage in stages for each in stage.bytes_per_token]
-    windows = [each for stage in stages for each in stage.windows]
+    grows = [each for stage in stages for each, _ in stage.reads]
+    windows = [most for stage in stages for _, most in stage.reads]
     fixed = sum(stage.fixed_bytes for stage in stages)
     return Decode(
         experts_read=experts_read,

@@ -173,7 +173,7 @@ def each_way(id):
         ({}, {"tp": 2, "pp": 2}, {"dp": 2}, {"dp": 2, "ep": 2}),
         ("", "block_tokens:64,batched_tokens:4096.5,pool_gib:3.7"),
         presets.weight_formats(),
-        presets.cache_formats(),
+        presets.caches_of(presets.model("llama-3.1-8b")),
     ):
         if model.startswith("mixtral") or "ep" not in layout:
             formats = {"weights": weights, "cache_k": cache, "cache_v": cache}

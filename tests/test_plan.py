@@ -65,8 +65,8 @@ def scenarios(draw):
     return Scenario(
         model=model,
         weights=draw(st.sampled_from([None, *presets.weight_formats()])),
-        cache_k=draw(st.sampled_from(list(presets.cache_formats()))),
-        cache_v=draw(st.sampled_from(list(presets.cache_formats()))),
+        cache_k=draw(st.sampled_from(list(presets.caches_of(presets.model(model))))),
+        cache_v=draw(st.sampled_from(list(presets.caches_of(presets.model(model))))),
         device=draw(st.sampled_from(list(presets.accelerators()))),
         tp=layout.tensor,
         pp=layout.pipeline,

@@ -70,4 +70,5 @@ def beside(stage: Stage, draft: Draft | None) -> Stage:
         fixed_bytes=stage.fixed_bytes + copies * more.fixed_bytes,
         bytes_per_token=stage.bytes_per_token + tuple(copies * p for p in more.bytes_per_token),
         windows=stage.windows + more.windows,
+        reads=stage.reads + tuple((copies * p, w) for p, w in more.reads),
     )

@@ -105,5 +105,6 @@ def stages(layout: Layout, groups, weights, placed: Placed, **widths) -> tuple[t
         fixed_bytes=sum(group.fixed_bytes for group in ours),
         bytes_per_token=tuple(each for each, _ in stores),
         windows=tuple(most for _, most in stores),
+        reads=tuple(read for group in ours for read in group.reads(*widths.values())),
     )
     return tuple(made), host

@@ -111,7 +111,8 @@ class Stage:
     groups: its layers by kind, each with the device's own key-value heads. always_read_bytes: what
     every step reads of the weights; experts_bytes: the routed experts, of which it reads a part.
     fixed_bytes: the part of one request's cache that does not grow. bytes_per_token and windows:
-    what grows and how far, as formulas.max_context takes them (∞ where there is no window).
+    what grows and how far, as formulas.max_context takes them (∞ where there is no window). reads:
+    in pairs of the two, what a new token reads of it; all of it for most models.
     """
 
     index: int
@@ -122,6 +123,7 @@ class Stage:
     fixed_bytes: float
     bytes_per_token: tuple[float, ...]
     windows: tuple[float, ...]
+    reads: tuple[tuple[float, float], ...] = ()
 
     @property
     def layers(self):
@@ -137,12 +139,21 @@ class Stage:
             self.fixed_bytes, self.bytes_per_token, self.windows, context_tokens
         )
 
+    def request_read_bytes(self, context_tokens):
+        """What of it a new token reads."""
+        return formulas.layered_cache_bytes(
+            self.fixed_bytes,
+            [each for each, _ in self.reads],
+            [most for _, most in self.reads],
+            context_tokens,
+        )
 
-def stages(layout, groups, weights, *, key_bytes=2, value_bytes=2):
+
+def stages(layout, groups, weights, *, key_bytes=2, value_bytes=2, index_bytes=2):
     """A tuple with the Stage of each pipeline stage.
 
     groups: a Model's groups of layers. weights: a precision.Weights of the whole model. key_bytes
-    and value_bytes: per cached element.
+    and value_bytes: per cached element, index_bytes: per element of an indexer's key.
     """
     total = sum(group.layers for group in groups)
     made = []
@@ -155,7 +166,8 @@ def stages(layout, groups, weights, *, key_bytes=2, value_bytes=2):
         first = weights.embedding / layout.tensor if index == 0 else 0
         if index == 0 and layout.pipeline > 1 and np.all(np.equal(weights.embedding, 0)):
             first = weights.head / layout.tensor  # a tied matrix is needed at both ends
-        stores = [store for group in own for store in group.stores(key_bytes, value_bytes)]
+        widths = (key_bytes, value_bytes, index_bytes)
+        stores = [store for group in own for store in group.stores(*widths)]
         made.append(
             Stage(
                 index=index,
@@ -166,6 +178,7 @@ def stages(layout, groups, weights, *, key_bytes=2, value_bytes=2):
                 fixed_bytes=sum(group.layers * state_bytes(group, layout.tensor) for group in own),
                 bytes_per_token=tuple(each for each, _ in stores),
                 windows=tuple(most for _, most in stores),
+                reads=tuple(read for group in own for read in group.reads(*widths)),
             )
         )
     return tuple(made)
@@ -252,7 +265,7 @@ def step_read_bytes(layout, made, concurrency, context_tokens, experts_read=1.0)
     pipeline that is kept full with several batches gains in tokens a second, never in this time.)
     """
     requests = requests_per_group(concurrency, layout.data)
-    cache = sum(requests * stage.request_bytes(context_tokens) for stage in made)
+    cache = sum(requests * stage.request_read_bytes(context_tokens) for stage in made)
     return weights_read_bytes(made, experts_read), cache
 
 

@@ -89,6 +89,12 @@ def cache_formats() -> dict[str, CacheFormat]:
     return _formats("cache", CacheFormat)
 
 
+def caches_of(model: Model) -> dict[str, CacheFormat]:
+    """The formats in which a model's keys and values can be stored, by their ids."""
+    widths = {0, *(group.key_dim for group in model.groups if not group.value_dim)}
+    return {id: each for id, each in cache_formats().items() if each.latent_dim in widths}
+
+
 def _formats(use, kind):
     found = {}
     for row in rows("precisions.csv"):

@@ -159,6 +159,9 @@ class Scenario:
                 find(value)
             except ValueError as problem:
                 raise ValueError(f"{name}: {problem}") from None
+        for name in ("cache_k", "cache_v"):
+            if getattr(self, name) not in presets.caches_of(self.the_model):
+                raise ValueError(f"{name}: {OF_LATENTS}")
         for name, value in device_numbers(self.device).items():
             if getattr(self, name) is None:
                 object.__setattr__(self, name, value)
@@ -220,9 +223,10 @@ class Scenario:
         )
 
     @property
-    def cache_widths(self) -> tuple[float, float]:
-        """Bytes of one stored element of a key, and of a value."""
-        return tuple(presets.cache_format(each).bytes for each in (self.cache_k, self.cache_v))
+    def cache_widths(self) -> tuple[float, float, float]:
+        """Bytes of one stored element of a key, of a value, and of an indexer's key."""
+        keys, values = (presets.cache_format(each) for each in (self.cache_k, self.cache_v))
+        return keys.bytes, values.bytes, keys.index_bytes
 
     @property
     def layout(self) -> Layout:
@@ -240,6 +244,7 @@ class Scenario:
         return Placed(self.host_layers, self.host_experts)
 
 
+OF_LATENTS = "this format is of latents of another width than the model's"
 SHORT = {"tensor": "tp", "pipeline": "pp", "data": "dp", "expert": "ep", "devices": "tp"}
 
 
@@ -284,6 +289,12 @@ def decode(query: str | Mapping[str, Sequence[str]]) -> tuple[Scenario, tuple[No
     “many” is not a number; 8,192 is used instead.
     """
     values, notices = read_values(query, PARAMETERS, _default)
+    for name in ("cache_k", "cache_v"):
+        if values[name] not in presets.caches_of(presets.model(values["model"])):
+            plain = presets.cache_format(ADDED[name]).name
+            text = OF_LATENTS[:1].upper() + OF_LATENTS[1:]
+            notices.append(Notice(name, text, f"{plain} is used instead"))
+            values[name] = ADDED[name]
     values |= _divisible(values, notices)
     values |= _placeable(values, notices)
     values |= _draftable(values, notices)

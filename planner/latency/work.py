@@ -161,11 +161,12 @@ def work(
 
 
 def _cache_bytes(groups, formats, tensor, context):
-    """Cache of one request on one device of each stage, added up."""
+    """What a new token reads of a request's cache on one device of each stage, added up."""
     found = 0.0
     for group in groups:
         own = parallel.device_group(group, tensor)
-        for each, most in own.stores(formats.cache_k.bytes, formats.cache_v.bytes):
+        widths = (formats.cache_k.bytes, formats.cache_v.bytes, formats.cache_k.index_bytes)
+        for each, most in own.reads(*widths):
             found = found + each * formulas.cached_tokens(context, most)
         found = found + group.layers * float(parallel.state_bytes(group, tensor))
     return found
@@ -179,7 +180,7 @@ def _latent_flops(model, context):
             group.query_heads,
             group.key_dim,
             group.key_dim - LATENT_ROTATED,
-            formulas.cached_tokens(context, group.span),
+            formulas.cached_tokens(context, min(group.span, group.top_k or math.inf)),
         )
         for group in model.groups
         if group.kind == "latent"

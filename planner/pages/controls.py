@@ -142,7 +142,8 @@ def model():
 
 def precision():
     """Choose how weights, keys and values are stored."""
-    weights, caches = presets.weight_formats(), presets.cache_formats()
+    model = st.session_state.scenario.the_model
+    weights, caches = presets.weight_formats(), presets.caches_of(model)
     _choose("Weights", "weights", list(weights), lambda key: weights[key].name)
     _choose("Keys", "cache_k", list(caches), lambda key: caches[key].name)
     _choose("Values", "cache_v", list(caches), lambda key: caches[key].name)

@@ -12,6 +12,7 @@ from planner.engines.memory import TERMS
 from planner.figures import BY_KEY
 from planner.hardware import parallel
 from planner.inputs import presets
+from planner.models.model import FP16_BYTES
 from planner.plan import READING_TOKENS_PER_S, Plan
 from planner.serving import Evaluation, parts
 from planner.units import GB, GIB, GIGA, TERA
@@ -90,7 +91,7 @@ def _weights(plan):
 def _layer_bytes(plan, group):
     """One group's bytes for a stored token: of its heads, of its indexer; “” where it has none."""
     scenario = plan.scenario
-    key, value = (presets.cache_format(each).bytes for each in (scenario.cache_k, scenario.cache_v))
+    key, value, indexed = scenario.cache_widths
     head = f"{group.layers} layers × {group.kv_heads} heads"
     if group.key_dim == group.value_dim and key == value:
         text = f"2 × {head} × {group.key_dim} × {exact(key)} bytes"
@@ -100,7 +101,8 @@ def _layer_bytes(plan, group):
     else:  # a latent is stored once, for keys and values together
         text = f"{head} × {group.key_dim} × {exact(key)} bytes"
     stores = group.kv_heads and (group.key_dim or group.value_dim)
-    index = f"{group.layers} layers × {group.index_bytes} bytes" if group.index_bytes else ""
+    each = exact(group.index_bytes * indexed / FP16_BYTES)
+    index = f"{group.layers} layers × {each} bytes" if group.index_bytes else ""
     return text if stores else "", index
 
 
@@ -238,9 +240,7 @@ def _host(plan, count):
 
 def _crossovers(plan):
     read, bandwidth = gb(plan.weights_read_bytes), exact(plan.bandwidth_bytes_per_s / GB)
-    grows = [
-        pair for s in plan.own_stages for pair in zip(s.bytes_per_token, s.windows, strict=True)
-    ]
+    grows = [pair for stage in plan.own_stages for pair in stage.reads]
     fixed = sum(stage.fixed_bytes for stage in plan.own_stages)
     endless = sum(p for p, w in grows if math.isinf(w))
     full = [(p, w) for p, w in grows if math.isfinite(w)]

@@ -45,8 +45,9 @@ UNREAD = {  # kinds of checkpoint, by a word of their name
     "vllm-0.26": ("GGUF", "bitsandbytes"),
     "vllm": ("GGUF",),
 }
-VLLM_CACHE = {"fp8": "fp8", "int8": "int8_per_token_head", "nvfp4": "nvfp4"}
-EARLY_CACHE = {"fp8": "fp8"}  # of vLLM before 0.20
+OF_LATENTS = dict.fromkeys(("fp8-ds-mla", "fp8-ds-v4"), "fp8_ds_mla")
+VLLM_CACHE = {"fp8": "fp8", "int8": "int8_per_token_head", "nvfp4": "nvfp4", **OF_LATENTS}
+EARLY_CACHE = {"fp8": "fp8", **OF_LATENTS}  # of vLLM before 0.20
 SGLANG_CACHE = {"fp8": "fp8_e4m3", "nvfp4": "nvfp4"}
 TENSORRT_CACHE = {"fp8": "fp8", "nvfp4": "nvfp4"}
 MOST_SLOTS = 256  # LLAMA_MAX_SEQ of llama.cpp
