@@ -20,7 +20,14 @@ else:  # `streamlit run` starts the server
     from starlette.middleware import Middleware
 
     from planner.web.api import routes
+    from planner.web.guard import Guard
+    from planner.web.options import options
     from planner.web.preview import Previews
 
     below = st.get_option("server.baseUrlPath")
-    app = st.App(__file__, routes=routes(below), middleware=[Middleware(Previews, base=below)])
+    try:
+        chosen = options()
+    except ValueError as problem:
+        raise SystemExit(str(problem)) from None
+    around = [Middleware(each, options=chosen, base=below) for each in (Guard, Previews)]
+    app = st.App(__file__, routes=routes(below, chosen), middleware=around)

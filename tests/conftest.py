@@ -15,6 +15,10 @@ settings.register_profile("planner", deadline=None, derandomize=bool(os.environ.
 settings.load_profile("planner")
 
 
+POLICY = "Content Security Policy"  # what a browser names when a page breaks it
+USUAL = "not slow and not browser"  # as in .pytest.ini: what a plain run takes
+
+
 def pytest_collection_modifyitems(items):
     for item in items:
         if "browser" in item.keywords:
@@ -26,10 +30,14 @@ def pytest_collection_modifyitems(items):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "browser: drives the real app in a real browser")
-    config.addinivalue_line("markers", "slow: fits or leaves out anew, for minutes")
+    config.addinivalue_line("markers", "slow: takes long; left out unless asked for")
 
 
 def pytest_terminal_summary(terminalreporter, exitstatus, config):
+    if config.option.markexpr == USUAL:
+        terminalreporter.write_line(
+            'Left out: browser tests and slow ones. All of them: .venv/bin/pytest -m ""'
+        )
     skipped = [
         r for r in terminalreporter.stats.get("skipped", []) if browser.HOW in str(r.longrepr)
     ]
@@ -67,6 +75,7 @@ def browse(app, chromium):
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda said: POLICY in said.text and errors.append(said.text))
         page.on("request", lambda request: asked.append(request.url))
         page.goto(f"{app}/{path}")
         browser.idle(page, drawn)

@@ -17,6 +17,7 @@ from planner import answer, encode, evaluate
 from planner.compare.comparison import encode as encode_comparison
 from planner.lesson import words
 from planner.web import preview
+from planner.web.options import Options
 from tests.test_comparison import LESSON
 from tests.test_comparison import comparisons as some_comparisons
 from tests.test_plan import scenarios
@@ -39,8 +40,9 @@ ROUTES = [
 
 @pytest.fixture(scope="module")
 def client():
-    app = preview.Previews(Starlette(routes=ROUTES), "/below/")
-    with TestClient(app, "https://plans.example") as made:
+    named = Options("https://plans.example/below/")
+    app = preview.Previews(Starlette(routes=ROUTES), named, "/below/")
+    with TestClient(app, "https://another.example") as made:
         yield made
 
 
@@ -146,11 +148,26 @@ def test_what_is_no_page_passes_as_it_is(client):
         assert client.get(path).headers["etag"] == "of the file"
 
 
-def test_behind_what_ends_tls_the_picture_is_where_the_reader_is(client):
-    page = client.get("http://plans.example/below/", headers={"x-forwarded-proto": "https"}).text
-    assert Head(page).said["og:image"].startswith("https://plans.example/below/api/plan/card.png")
-    page = client.get("http://plans.example/below/", headers={"x-forwarded-proto": "gopher"}).text
-    assert Head(page).said["og:image"].startswith("http://plans.example/below/")
+@pytest.mark.parametrize(
+    ("host", "said"),
+    [
+        ("localhost:8501", "http://localhost:8501/below/api/plan/card.png"),
+        ("192.168.1.20:8501", "http://192.168.1.20:8501/below/api/plan/card.png"),
+        ("[::1]:8501", "http://[::1]:8501/below/api/plan/card.png"),
+        ("evil.example", "/below/api/plan/card.png"),
+        ("localhost@evil.example", "/below/api/plan/card.png"),
+        ("127.0.0.1/evil.example", "/below/api/plan/card.png"),
+        ("8.8.8.8", "/below/api/plan/card.png"),
+        ("localhost:x", "/below/api/plan/card.png"),
+        ("", "/below/api/plan/card.png"),
+    ],
+)
+def test_without_a_named_address_no_host_from_outside_is_believed(host, said):
+    app = preview.Previews(Starlette(routes=ROUTES), Options(), "below")
+    headers = {"host": host, "x-forwarded-proto": "https", "x-forwarded-host": "evil.example"}
+    answered = TestClient(app).get("/below/", headers=headers)
+    assert Head(answered.text).said["og:image"] == said
+    assert answered.headers["vary"] == "host"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -11,6 +11,7 @@ from planner.models.model import LayerGroup, Model
 from planner.models.notation import model_to_text
 from planner.pages import controls
 from planner.units import GIGA
+from planner.web.options import options
 
 WAYS = ["Model id", "config.json", "By hand"]
 LAYER_COLUMNS = {
@@ -39,6 +40,9 @@ def ask():
         _show(reading[1])
 
 
+TOKEN = " This app uses one only where it was started with PLANNER_HUB_TOKEN=1."
+
+
 def _by_id():
     name = st.text_input(
         "Model id or its web address", placeholder="organisation/name", key="hub-id"
@@ -48,7 +52,8 @@ def _by_id():
         st.session_state.pop("reading", None)
         try:
             with st.spinner("Looking it up…"):
-                found = fetch_config(name)
+                # What this machine's own token opens is not for every visitor to read.
+                found = fetch_config(name, token=None if options().hub_token else "")
             _read(
                 WAYS[0],
                 found.config_text,
@@ -57,7 +62,8 @@ def _by_id():
                 quantization=found.quantization_text,
             )
         except HubError as problem:
-            _say(str(problem))
+            closed = "HF_TOKEN" in str(problem) and not options().hub_token
+            _say(f"{problem}{TOKEN * closed}")
 
 
 def _by_config():

@@ -8,6 +8,7 @@ every problem named. Nothing is stored and nothing is fetched.
 """
 
 import asyncio
+from collections.abc import Callable
 
 from anyio import CapacityLimiter, move_on_after, to_thread
 from starlette.requests import ClientDisconnect, Request
@@ -20,34 +21,53 @@ from planner.models.notation import shorten
 from planner.reports import comparison_html, comparison_report, images, plan_html, plan_report
 from planner.serving import evaluate
 from planner.web import openapi
-from planner.web.preview import server
+from planner.web.guard import app_address
+from planner.web.options import NONE, Options
 
 MAX_BODY = 64_000  # bytes
 BODY_S = 10  # a body must be here by then
 ANSWER_S = 20  # and its answer must be ready, waiting included
-AT_ONCE, WAITING = 2, 64  # plans worked out at once, and in line; as many pictures besides
+AT_ONCE = 2  # plans worked out at once, and as many pictures besides
+WAITING = {"plans": 64, "pictures": 24}  # in line behind them; a picture takes far longer
+METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 DRAWN = {"plan": (read_query, plan_html), "compare": (comparison.read, comparison_html)}
 CARD = "card"
 FORMS = {"png": "image/png", "svg": "image/svg+xml"}
-KEPT = {"cache-control": "public, max-age=3600"}  # a link's picture changes with the version only
+# A link's picture changes with the version only; the address in it may be that of the request.
+KEPT = {"cache-control": "public, max-age=3600", "vary": "host"}
 
 
-def routes(base: str = "") -> list[Route]:
-    """The routes below a base path, for Streamlit's server or any other Starlette application."""
-    plans, drawings = CapacityLimiter(AT_ONCE), CapacityLimiter(AT_ONCE)
-    at = f"/{base.strip('/')}" if base.strip("/") else ""
+class Line:
+    """Work done so many at once, with so many more in line; whoever has gone is not served."""
 
-    async def answered(line, work, *given) -> Response:
-        if line.statistics().tasks_waiting >= WAITING:
+    def __init__(self, waiting: int):
+        self.most, self.inside, self.limiter = AT_ONCE + waiting, 0, CapacityLimiter(AT_ONCE)
+
+    async def answered(self, request: Request, work: Callable, *given) -> Response:
+        """What `work` answers, or why it does not: 503 with a full line, 504 too late."""
+        if self.inside >= self.most:  # counted here, at once: all of a burst are asked before any
             return _problems(503, ("", "Too many plans are waiting; ask again in a moment."))
-        with move_on_after(ANSWER_S):
-            return await to_thread.run_sync(work, *given, limiter=line, abandon_on_cancel=True)
-        return _problems(504, ("", f"The answer was not ready after {ANSWER_S} s."))
+        self.inside += 1
+        try:
+            with move_on_after(ANSWER_S):
+                async with self.limiter:
+                    if await request.is_disconnected():
+                        return Response(status_code=400)  # nobody is there to read it
+                    return await to_thread.run_sync(work, *given, abandon_on_cancel=True)
+            return _problems(504, ("", f"The answer was not ready after {ANSWER_S} s."))
+        finally:
+            self.inside -= 1
+
+
+def routes(base: str = "", options: Options = NONE) -> list[Route]:
+    """The routes below a base path, for Streamlit's server or any other Starlette application."""
+    plans, drawings = (Line(WAITING[name]) for name in ("plans", "pictures"))
+    at = f"/{base.strip('/')}" if base.strip("/") else ""
 
     async def planned(request: Request) -> Response:
         query = _query(request)
         if request.method != "POST":
-            return await answered(plans, _plan, read_query, query)
+            return await plans.answered(request, _plan, read_query, query)
         if query:
             return _problems(400, ("", "A plan is asked for by its query or its body, not both."))
         try:
@@ -59,14 +79,15 @@ def routes(base: str = "") -> list[Route]:
             return Response(status_code=400)  # nobody is there to read it
         if body is None:
             return _problems(413, ("", f"A body has at most {MAX_BODY:,} bytes."))
-        return await answered(plans, _plan, read_json, body)
+        return await plans.answered(request, _plan, read_json, body)
 
     async def compared(request: Request) -> Response:
-        return await answered(plans, _compare, _query(request))
+        return await plans.answered(request, _compare, _query(request))
 
     async def drawn(request: Request) -> Response:
-        address = f"{server(request.scope)}{at}/"
-        return await answered(drawings, _draw, request.path_params, _query(request), address)
+        address = app_address(request.scope, options, base)
+        given = (request.path_params, _query(request), address)
+        return await drawings.answered(request, _draw, *given)
 
     async def described(request: Request) -> Response:
         return JSONResponse(openapi.schema())
@@ -75,12 +96,27 @@ def routes(base: str = "") -> list[Route]:
         return _problems(404, ("", "There are /api/plan, /api/compare, their charts, /api/schema."))
 
     return [
-        Route(f"{at}/api/plan", planned, methods=["GET", "POST"]),
-        Route(f"{at}/api/compare", compared, methods=["GET"]),
-        Route(f"{at}/api/{{of}}/{{chart}}.{{form}}", drawn, methods=["GET"]),
-        Route(f"{at}/api/schema", described, methods=["GET"]),
-        Route(f"{at}/api/{{other:path}}", unknown),
+        _route(f"{at}/api/plan", planned, "GET", "HEAD", "POST"),
+        _route(f"{at}/api/compare", compared),
+        _route(f"{at}/api/{{of}}/{{chart}}.{{form}}", drawn),
+        _route(f"{at}/api/schema", described),
+        _route(f"{at}/api/{{other:path}}", unknown, *METHODS),
     ]
+
+
+def _route(path, endpoint, *methods):
+    """A route that itself refuses any other method, as the rest of the API refuses."""
+    methods = methods or ("GET", "HEAD")
+
+    async def asked(request: Request) -> Response:
+        if request.method in methods:
+            return await endpoint(request)
+        allowed = ", ".join(methods)
+        refused = _problems(405, ("", f"{request.method} is not possible here; {allowed} are."))
+        refused.headers["allow"] = allowed
+        return refused
+
+    return Route(path, asked, methods=METHODS)
 
 
 def _query(request):

@@ -20,6 +20,8 @@ from planner.inputs.scenario import decode, encode
 from planner.inputs.strict import MAX_FIELDS, PAGE_ONLY
 from planner.lesson import words as lesson
 from planner.serving import evaluate
+from planner.web.guard import app_address
+from planner.web.options import Options
 
 NAME = "LLM capacity planner"
 OTHERS = {
@@ -113,14 +115,6 @@ def tags(preview: Preview, app: str) -> str:
     return "\n".join(lines)
 
 
-def server(scope) -> str:
-    """The address at which this server was asked, as a reader outside knows it: https://host."""
-    headers = dict(scope["headers"])
-    said = headers.get(b"x-forwarded-proto", b"").decode("latin-1")  # by what ends TLS before it
-    scheme = said if said in ("http", "https") else scope["scheme"]
-    return f"{scheme}://{headers.get(b'host', b'').decode('latin-1')}"
-
-
 PLAIN = Preview(NAME, WHAT_IT_IS)  # where what a link holds cannot be said
 
 
@@ -130,8 +124,9 @@ class Previews:
     base: the path below which the app is, as Streamlit's `server.baseUrlPath` has it.
     """
 
-    def __init__(self, app, base: str = ""):
-        self.app, self.base = app, f"/{base.strip('/')}" if base.strip("/") else ""
+    def __init__(self, app, options: Options, base: str = ""):
+        self.app, self.options = app, options
+        self.base = f"/{base.strip('/')}" if base.strip("/") else ""
 
     async def __call__(self, scope, receive, send):
         before, _, page = scope.get("path", "").rpartition("/")
@@ -144,7 +139,7 @@ class Previews:
         except Exception:  # a page opens and says what is wrong; its preview must not stand before
             logging.getLogger(__name__).exception("no preview of /%s?%s", page, query)
             preview = PLAIN
-        head = tags(preview, f"{server(scope)}{before}/").encode()
+        head = tags(preview, app_address(scope, self.options, self.base)).encode()
         asked = [each for each in scope["headers"] if each[0] not in LEFT_OUT]
         await self.app({**scope, "headers": asked}, receive, _with_head(head, send))
         return None
@@ -168,8 +163,8 @@ def _with_head(head, send):
             return
         page = _titled(bytes(body), head)
         kept = [each for each in start["headers"] if each[0] not in OF_THE_FILE]
-        length = (b"content-length", str(len(page)).encode())
-        await send({**start, "headers": [*kept, length]})
+        added = [(b"content-length", str(len(page)).encode()), (b"vary", b"host")]
+        await send({**start, "headers": [*kept, *added]})
         await send({"type": "http.response.body", "body": page})
 
     return sent
