@@ -113,7 +113,8 @@ class LayerGroup:
         entry = formulas.kv_bytes_per_token(
             self.layers, self.kv_heads, self.key_dim, self.value_dim, key_bytes, value_bytes
         )
-        return entry, self.layers * self.index_bytes * index_bytes / FP16_BYTES
+        keys = self.layers * self.index_bytes
+        return entry, keys * index_bytes / FP16_BYTES if keys else 0
 
     def bytes_per_token(self, *widths):
         """Bytes one token adds to one request's cache in these layers, while no window is full.
