@@ -5,7 +5,7 @@ import math
 from dataclasses import replace
 
 from planner import describe
-from planner.hardware import host, parallel
+from planner.hardware import context, host, parallel
 from planner.inputs import overrides, presets, support
 from planner.inputs.scenario import NUMBERS, Scenario
 from planner.serving import Evaluation, enough_memory, evaluate
@@ -52,6 +52,10 @@ HOST_LIMITS = (
     "processor reaches of its bandwidth is assumed (55 %, and the range is wider for it), its "
     "arithmetic is not counted, and with an engine prompts are copied over the link pass by pass.",
 )
+SHARED_LIMITS = (
+    "**Decode context parallel**: devices share out the tokens of each request. What they send one "
+    "another for it in every layer is not in the time per token.",
+)
 DRAFT_LIMITS = (
     "A **drafter**: how many tokens a step yields is taken as given; it depends on the text. The "
     "size of an EAGLE head and of MTP layers is estimated from the model's own layers. Published "
@@ -75,6 +79,7 @@ def limits(evaluation: Evaluation) -> tuple[str, ...]:
     if evaluation.ideal_engine:
         own = IDEAL_LIMITS if evaluation.ideal else CHANGED_LIMITS
     own += HOST_LIMITS if evaluation.plan.scenario.placed.any else ()
+    own += SHARED_LIMITS if evaluation.plan.scenario.dcp > 1 else ()
     own += DRAFT_LIMITS if evaluation.plan.draft else ()
     indexed = [group for group in evaluation.plan.model.groups if group.index_bytes]
     sparse = CHOSEN_LIMITS if all(group.top_k for group in indexed) else SPARSE_LIMITS
@@ -282,7 +287,9 @@ def more_devices(scenario: Scenario) -> int:
     for count in DEVICE_COUNTS:
         if count > scenario.layout.devices:
             for each in parallel.layouts(scenario.the_model, count)[:1]:
-                if host.refusals(scenario.placed, scenario.the_model, each):
+                model = scenario.the_model
+                shared = context.refusal(model.groups, each.tensor, scenario.dcp)
+                if shared or host.refusals(scenario.placed, model, each):
                     continue
                 sizes = {"tp": each.tensor, "pp": each.pipeline, "dp": each.data, "ep": each.expert}
                 if evaluate(replace(scenario, **sizes)).fits:

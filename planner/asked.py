@@ -25,10 +25,15 @@ def _formats(plan):
     )
 
 
+def _load(plan):
+    shared_by = plan.scenario.dcp
+    return Load(plan.context_tokens, plan.prompt_tokens, plan.new_prompt_tokens, shared_by)
+
+
 def work_of(plan: Plan) -> Work:
     """What a plan asks of each of its devices."""
     rates = Rates(plan.device, plan.bandwidth_bytes_per_s, plan.peak_flops)
-    load = Load(plan.context_tokens, plan.prompt_tokens, plan.new_prompt_tokens)
+    load = _load(plan)
     scenario = plan.scenario
     host = Host(scenario.placed, scenario.host_bandwidth * GB, scenario.host_link * GB)
     return work(plan.model, _formats(plan), scenario.layout, rates, load, host)
@@ -44,7 +49,7 @@ def guess_of(plan: Plan, engine: str, groups=1.0) -> Guess | None:
         _formats(plan), weights=draft.weights, stored=presets.weight_format(draft.stored)
     )
     rates = Rates(plan.device, plan.bandwidth_bytes_per_s, plan.peak_flops)
-    load = Load(plan.context_tokens, plan.prompt_tokens, plan.new_prompt_tokens)
+    load = _load(plan)
     asked = replace(work(model, formats, layout, rates, load), groups=groups)
     timing = _timing(scenario, engine, model, formats, layout, plan.device)
     return Guess(asked, timing, draft.tokens, draft.accepted)

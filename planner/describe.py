@@ -152,6 +152,7 @@ def inputs(plan: Plan) -> str:
     each = " each" if scenario.layout.devices > 1 else ""
     parts = [plan.model.name, load, f"{devices(plan)}: {device}{each}", precision(scenario)]
     parts += [layout(scenario.layout)] if each else []
+    parts += [f"decode context {scenario.dcp}"] if scenario.dcp > 1 else []
     parts += [on_host(scenario)] if scenario.placed.any else []
     return " · ".join([*parts, f"drafted by {drafter(scenario)}"] if scenario.draft else parts)
 

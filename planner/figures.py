@@ -175,6 +175,7 @@ FIGURES = (
     _input("pipeline_parallel", "pp", "devices"),
     _input("data_parallel", "dp", "devices"),
     _input("expert_parallel", "ep", "devices"),
+    _input("decode_context_parallel", "dcp", "devices"),
     _input("host_layers", "host_layers", "layers"),
     _input("host_expert_layers", "host_experts", "layers"),
     Definition("host_bandwidth_bytes_per_s", ALL_NUMBERS["host_bandwidth"].label, "bytes/s", GIVEN),

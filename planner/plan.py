@@ -151,6 +151,7 @@ def _inputs(scenario, model, device, varied):
         return varied.pop(name, getattr(scenario, name))
 
     widths = dict(zip(WIDTHS, scenario.cache_widths, strict=True))
+    widths["shared_by"] = scenario.dcp
     context = given("context")
     weights = weights_of(model, scenario.weights)
     own_stages, left = host.stages(

@@ -170,7 +170,7 @@ def each_way(id):
     """Commands of an engine: every format, with and without experts, groups and set figures."""
     for model, layout, set, weights, cache in product(
         ("llama-3.1-8b", "mixtral-8x7b"),
-        ({}, {"tp": 2, "pp": 2}, {"dp": 2}, {"dp": 2, "ep": 2}),
+        ({}, {"tp": 2, "pp": 2}, {"dp": 2}, {"dp": 2, "ep": 2}, {"tp": 16, "dcp": 2}),
         ("", "block_tokens:64,batched_tokens:4096.5,pool_gib:3.7"),
         presets.weight_formats(),
         presets.caches_of(presets.model("llama-3.1-8b")),

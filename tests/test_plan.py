@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import Plan, Scenario, decode, describe, plan
+from planner.hardware.context import refusal as context_refusal
 from planner.hardware.parallel import ONE_DEVICE, layouts
 from planner.inputs import presets
 from planner.inputs.scenario import NUMBERS
@@ -44,6 +45,12 @@ def hosted(draw, model, layout):
     experts = draw(st.integers(0, model.layers)) if model.experts else 0
     rates = {"host_bandwidth": draw(st.floats(1, 1000)), "host_link": draw(st.floats(0.1, 1000))}
     return {"host_layers": layers, "host_experts": experts, **rates}
+
+
+def shared(model, tensor):
+    """Over how many devices the tokens of a request may be shared out."""
+    sizes = range(1, tensor + 1)
+    return [n for n in sizes if not context_refusal(model.groups, tensor, n)]
 
 
 @st.composite
@@ -84,6 +91,7 @@ def scenarios(draw):
         output=draw(st.sampled_from([0, 1, 500])),
         **draw(hosted(presets.model(model), layout)),
         **draw(drafted(presets.model(model), layout)),
+        dcp=draw(st.sampled_from(shared(presets.model(model), layout.tensor))),
     )
 
 

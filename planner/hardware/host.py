@@ -94,7 +94,8 @@ def stages(layout: Layout, groups, weights, placed: Placed, **widths) -> tuple[t
         whole = stage.weights_bytes - stage.experts_bytes + experts
         made.append(replace(stage, weights_bytes=whole, experts_bytes=experts))
         first = last
-    stores = [store for group in ours for store in group.stores(*widths.values())]
+    own = [widths[name] for name in ("key_bytes", "value_bytes", "index_bytes") if name in widths]
+    stores = [store for group in ours for store in group.stores(*own)]
     body, experts = weights.body * share, weights.experts * placed.expert_layers / total
     host = Stage(
         index=-1,
@@ -105,6 +106,6 @@ def stages(layout: Layout, groups, weights, placed: Placed, **widths) -> tuple[t
         fixed_bytes=sum(group.fixed_bytes for group in ours),
         bytes_per_token=tuple(each for each, _ in stores),
         windows=tuple(most for _, most in stores),
-        reads=tuple(read for group in ours for read in group.reads(*widths.values())),
+        reads=tuple(read for group in ours for read in group.reads(*own)),
     )
     return tuple(made), host

@@ -25,6 +25,7 @@ from functools import lru_cache
 import numpy as np
 
 from planner import formulas
+from planner.hardware.context import shared
 
 MOST_DEVICES = 64
 
@@ -149,11 +150,12 @@ class Stage:
         )
 
 
-def stages(layout, groups, weights, *, key_bytes=2, value_bytes=2, index_bytes=2):
+def stages(layout, groups, weights, *, key_bytes=2, value_bytes=2, index_bytes=2, shared_by=1):
     """A tuple with the Stage of each pipeline stage.
 
     groups: a Model's groups of layers. weights: a precision.Weights of the whole model. key_bytes
-    and value_bytes: per cached element, index_bytes: per element of an indexer's key.
+    and value_bytes: per cached element, index_bytes: per element of an indexer's key. shared_by:
+    devices of a tensor group that keep the tokens of a request between them; see `context`.
     """
     total = sum(group.layers for group in groups)
     made = []
@@ -167,7 +169,7 @@ def stages(layout, groups, weights, *, key_bytes=2, value_bytes=2, index_bytes=2
         if index == 0 and layout.pipeline > 1 and np.all(np.equal(weights.embedding, 0)):
             first = weights.head / layout.tensor  # a tied matrix is needed at both ends
         widths = (key_bytes, value_bytes, index_bytes)
-        stores = [store for group in own for store in group.stores(*widths)]
+        stores = shared([pair for group in own for pair in group.stores(*widths)], shared_by)
         made.append(
             Stage(
                 index=index,
@@ -178,7 +180,7 @@ def stages(layout, groups, weights, *, key_bytes=2, value_bytes=2, index_bytes=2
                 fixed_bytes=sum(group.layers * state_bytes(group, layout.tensor) for group in own),
                 bytes_per_token=tuple(each for each, _ in stores),
                 windows=tuple(most for _, most in stores),
-                reads=tuple(read for group in own for read in group.reads(*widths)),
+                reads=shared([pair for group in own for pair in group.reads(*widths)], shared_by),
             )
         )
     return tuple(made)

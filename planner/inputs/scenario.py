@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 
 from planner.engines import defaults
 from planner.engines.memory import Engine
-from planner.hardware import host, parallel
+from planner.hardware import context, host, parallel
 from planner.hardware.accelerator import Accelerator
 from planner.hardware.host import Placed
 from planner.hardware.parallel import Layout
@@ -39,6 +39,7 @@ PARALLEL = {
     "pp": Number("Pipeline stages", "devices", 1, parallel.MOST_DEVICES, whole=True),
     "dp": Number("Data-parallel attention", "groups", 1, parallel.MOST_DEVICES, whole=True),
     "ep": Number("Expert parallel", "devices", 1, parallel.MOST_DEVICES, whole=True),
+    "dcp": Number("Decode context parallel", "devices", 1, parallel.MOST_DEVICES, whole=True),
 }
 HOST = {
     "host_layers": Number("Layers in host memory", "layers", 0, 2000, whole=True),
@@ -72,6 +73,7 @@ ADDED = {
     "draft": "",
     "drafted": 3,
     "accepted": 2,
+    "dcp": 1,
 }
 FIND = {
     "model": presets.model,
@@ -111,7 +113,8 @@ class Scenario:
     host_layers, host_experts: the first so many layers, or only their experts, are in host memory,
     of which host_bandwidth GB/s are read; host_link: GB/s from there to a device. draft: who
     guesses tokens ahead, “mtp”, “eagle” or a model as above, “” for nobody; drafted: how many in a
-    step; accepted: tokens that a step yields in the mean, the model's own among them.
+    step; accepted: tokens that a step yields in the mean, the model's own among them. dcp:
+    so many tensor-parallel devices that would store the same share out the tokens of a request.
     Raises ValueError, naming the input, on a value that is not allowed.
 
     >>> from planner import Scenario
@@ -148,6 +151,7 @@ class Scenario:
     draft: str = ""
     drafted: int = 3
     accepted: float = 2
+    dcp: int = 1
 
     def __post_init__(self):
         for name, find in FIND.items():
@@ -177,6 +181,9 @@ class Scenario:
             object.__setattr__(self, name, number.nearest(value))
         for refusal in parallel.refusals(self.layout, self.the_model, self.layout.devices):
             raise ValueError(f"{SHORT[refusal.name]}: {refusal.text}")
+        shared = context.refusal(self.the_model.groups, self.tp, self.dcp)
+        if shared:
+            raise ValueError(f"dcp: {shared}")
         for name, why, _ in host.refusals(self.placed, self.the_model, self.layout):
             raise ValueError(f"host_{name}: {why}")
         try:
@@ -296,6 +303,11 @@ def decode(query: str | Mapping[str, Sequence[str]]) -> tuple[Scenario, tuple[No
             notices.append(Notice(name, text, f"{plain} is used instead"))
             values[name] = ADDED[name]
     values |= _divisible(values, notices)
+    groups = presets.model(values["model"]).groups
+    shared = context.refusal(groups, values["tp"], values["dcp"])
+    if shared:
+        notices.append(Notice("dcp", shared[:1].upper() + shared[1:], "1 is used instead"))
+        values["dcp"] = 1
     values |= _placeable(values, notices)
     values |= _draftable(values, notices)
     return Scenario(**values), tuple(notices)

@@ -74,11 +74,15 @@ class Rates:
 
 @dataclass(frozen=True)
 class Load:
-    """Tokens of each request, of its prompt, and of those the ones that no cached prefix spares."""
+    """Tokens of each request, of its prompt, and of those the ones that no cached prefix spares.
+
+    shared_by: devices of a tensor group that keep a request's tokens between them.
+    """
 
     context: float
     prompt: float
     new: float
+    shared_by: int = 1
 
 
 @dataclass(frozen=True)
@@ -133,7 +137,7 @@ def work(
         experts=model.experts,
         taken=model.experts_per_token,
         groups=layout.data,
-        cache_bytes=_cache_bytes(rest, formats, tensor, load.context),
+        cache_bytes=_cache_bytes(rest, formats, tensor, load.context) / load.shared_by,
         attention_flops=model.attention_flops(lambda g: g.attended(load.context)) / tensor,
         latent_flops=_latent_flops(model, load.context) / tensor,
         prompt_tokens=load.new,

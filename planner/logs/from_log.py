@@ -240,7 +240,8 @@ def _layout(reading, model):
     experts = reading.expert_parallel
     if reading.expert_parallel_on == "True" and model and model.experts:
         experts = (tensor or 1) * (data or 1)
-    return {"tp": tensor, "pp": reading.pipeline_parallel, "dp": data, "ep": experts}
+    shared = {"tp": tensor, "pp": reading.pipeline_parallel, "dp": data, "ep": experts}
+    return shared | {"dcp": reading.context_parallel}
 
 
 def _alike(said, given):
@@ -271,8 +272,6 @@ def _beside(reading):
     if (reading.drafting or "none") != "none" or reading.draft_model:
         method = shorten(reading.drafting or reading.draft_model or "", 40)
         yield (f"Speculative decoding ({method}): the weights of its drafter are in no row here.")
-    if reading.context_parallel and reading.context_parallel > 1:
-        yield "Decode context parallelism splits the cache further; that is not predicted."
     if reading.offload_gib or reading.overridden:
         yield "Part of the weights is in host memory; their size on the device is not predicted."
 

@@ -103,7 +103,7 @@ def model_of(scenario: Scenario, reading: LogReading) -> dict:
     held = stage.weights_bytes
     if whole:
         held -= weights.embedding  # which stays with the processor
-    alone = replace(scenario, tp=1, pp=1, dp=1, ep=1) if whole else scenario
+    alone = replace(scenario, tp=1, pp=1, dp=1, ep=1, dcp=1) if whole else scenario
     layers = cache_layers(alone, stage)
     layers = _with_drafter(model, reading, layers)
     return {

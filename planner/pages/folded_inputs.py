@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from planner.hardware import context
 from planner.inputs import presets
 from planner.inputs.scenario import DRAFT, HOST
 from planner.models import drafting
@@ -16,6 +17,27 @@ def host():
     )
     for name, spec in HOST.items():
         number(name, spec)
+
+
+def context_parallel():
+    """Choose over how many devices the tokens of a request are shared out, where any can."""
+    now = st.session_state.scenario
+    sizes = [
+        size
+        for size in range(1, now.tp + 1)
+        if not context.refusal(now.the_model.groups, now.tp, size)
+    ]
+    if len(sizes) == 1:
+        return
+    if st.session_state.get("dcp") != now.dcp:
+        st.session_state["dcp"] = now.dcp
+    st.selectbox(
+        "Decode context parallel",
+        sizes,
+        key="dcp",
+        on_change=lambda: controls.change(dcp=st.session_state["dcp"]),
+        help="Devices that would store the same keys and values share out the tokens instead.",
+    )
 
 
 def drafter():

@@ -40,6 +40,7 @@ with st.sidebar:
         if open_:
             controls.number("peak")
             controls.devices()
+            folded_inputs.context_parallel()
     with controls.folded("host-box", "Host memory") as open_:
         if open_:
             folded_inputs.host()

@@ -99,6 +99,8 @@ def command(scenario: Scenario, engine: Engine) -> Command:
         notes.append(f"The model's own longest context is {most:,} tokens.")
     if scenario.placed.any and engine.host == "none":
         notes.append(f"Host memory: {engine.name} leaves no layers there; none of it is said here.")
+    if scenario.dcp > 1 and KINDS[engine.id] is not _vllm:
+        notes.append(f"Decode context parallel: {engine.name} is told nothing of it here.")
     if scenario.draft and KINDS[engine.id] not in (_vllm, _sglang):
         notes.append(f"Drafter: how {engine.name} is told of one is not known here.")
     elif scenario.draft == drafting.EAGLE:
@@ -242,6 +244,7 @@ def _vllm(scenario, engine):
         "--pipeline-parallel-size": _more(scenario.pp),
         "--data-parallel-size": _more(scenario.dp),
         "--enable-expert-parallel": True if scenario.ep > 1 else None,
+        "--decode-context-parallel-size": _more(scenario.dcp),
         "--speculative-config": _vllm_draft(scenario),
     }
     return Command(engine, ("vllm", "serve", _name(scenario.the_model), *_flags(flags)), notes)
