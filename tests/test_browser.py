@@ -329,3 +329,26 @@ def test_after_a_restart_of_the_server_slider_and_figures_agree(chromium):
         assert field(page, "memory").input_value() == f"{again.memory:,}"
         assert figures(page) == shown(again)
         page.close()
+
+
+def test_whoever_loses_their_server_finds_their_plan_again(chromium):
+    connected = "[data-test-connection-state=CONNECTED]"
+    with browser.app() as address:
+        page = chromium.new_page()
+        page.goto(f"{address}/?concurrency=40&context=4096")
+        idle(page)
+        before = query_of(page)
+    with browser.app(urllib.parse.urlsplit(address).port):
+        page.wait_for_timeout(2000)
+        page.locator(connected).wait_for(state="attached", timeout=60_000)
+        page.get_by_role("link", name="Compare", exact=True).click()
+        expect(page.get_by_text("Nothing is pinned yet")).to_be_visible()
+        page.get_by_role("link", name="Plan", exact=True).click()
+        page.wait_for_url("**concurrency=40**")
+        idle(page)
+        assert query_of(page) == before
+        # What comes by a link of its own is what it says.
+        page.goto(f"{address}/?concurrency=7")
+        idle(page)
+        assert decode(query_of(page))[0].concurrency == 7
+        page.close()

@@ -198,6 +198,12 @@ def test_sglang_cuts_a_plain_model_into_tokens():
     assert found == plain
 
 
+def test_a_pool_of_so_many_whole_blocks_has_all_of_them():
+    windows = [CacheLayers(30, 1024), CacheLayers(30, 1024, window=4096)]
+    unit = cut(SGLANG, 10, windows, 8192, 8192).block_bytes
+    assert cut(SGLANG, 1000 * unit / GIB, windows, 8192, 8192).blocks == 1000
+
+
 def test_a_pool_too_small_for_a_state_runs_nothing():
     layers = [CacheLayers(16, 4096), CacheLayers(48, 0, state_bytes=10**9)]
     found = cut(SGLANG, 10, layers, 8192, 8192)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import Scenario, evaluate, formulas
-from planner.engines.passes import Kernel, Work, pass_time
+from planner.engines.passes import REFERENCE_VECTOR_FLOPS, Kernel, Work, pass_time
 from planner.engines.timing import (
     KernelTiming,
     constants,
@@ -20,7 +20,7 @@ from planner.files import rows as shipped_rows
 from planner.hardware.parallel import Layout
 from planner.inputs import overrides, presets
 from planner.inputs.scenario import decode
-from planner.latency.estimate import NEARLY, SATURATED, STABLE, load_state
+from planner.latency.estimate import NEARLY, SATURATED, STABLE, load_state, prompt_bound_s
 from planner.latency.work import Rates
 from planner.serving import time_figure
 from tests.test_plan import scenarios
@@ -111,6 +111,39 @@ def test_a_pass_comes_to_what_a_person_works_out():
     # Measurements of this set-up pull it to what they say: 13.19 ms.
     assert own.mixed_s.value * 1e3 == pytest.approx(13.6, rel=0.02)
     assert own.mixed_s.low * 1e3 < 13.19 < own.mixed_s.high * 1e3
+
+
+def test_a_layer_s_time_on_the_device_is_added_for_each():
+    own = served(set="layer_us:100")
+    plain = own.timing.decode(own.estimate.work, 16).launches_s
+    slower = served(set="layer_us:100,device_layer_us:10").estimate.work
+    assert plain == pytest.approx(own.estimate.work.layers * 100e-6)
+    both = served(set="layer_us:100,device_layer_us:10")
+    added = both.timing.decode(both.estimate.work, 16).launches_s - plain
+    scaled = formulas.device_scaled_seconds(10e-6, slower.vector_flops, REFERENCE_VECTOR_FLOPS)
+    assert added == pytest.approx(slower.layers * scaled)
+    assert added > 0
+
+
+def test_a_prompt_in_one_piece_is_on_one_stage_at_a_time():
+    # Two stages: pieces that go through both at once are at best twice as fast; one piece is not.
+    pieces, one = (evaluate(layer_split(engine)) for engine in ("llama.cpp-cuda", "mlc"))
+    assert pieces.timing.pieces_under_way > 1 == one.timing.pieces_under_way
+    for own, stages in ((pieces, 2), (one, 1)):
+        work = own.estimate.work
+        alone = prompt_bound_s(own.timing, replace(work, stages=1))
+        assert prompt_bound_s(own.timing, work) == pytest.approx(alone / stages)
+
+
+def layer_split(engine):
+    return Scenario("llama-3.1-8b", device="rtx-4090", pp=2, context=4096, engine=engine)
+
+
+def test_a_cache_of_8_bits_is_read_by_its_own_kernel():
+    shares = kernel_shares()
+    for cache, stored in (("fp8", "8"), ("fp16", "16"), ("q8_0", "16")):
+        found = served(cache_k=cache, cache_v=cache).timing.kernels
+        assert found.cache == shares["attention-decode-128", stored].kernel
 
 
 def test_the_matrices_of_that_pass_by_the_data_sheet():

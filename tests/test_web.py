@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -10,6 +11,7 @@ import urllib.request
 
 import httpx2
 import pytest
+from packaging.requirements import Requirement
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.routing import Route
@@ -175,3 +177,14 @@ def test_a_bad_option_ends_the_start_with_its_sentence():
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
     assert done.returncode != 0
     assert "PLANNER_METRICS: “perhaps” is neither 1 nor 0." in done.stdout + done.stderr
+
+
+def test_the_lock_holds_every_requirement_in_its_range():
+    lock = (ROOT / ".deploy" / "requirements.lock").read_text()
+    pinned = dict(re.findall(r"^([a-z0-9-]+)==(\S+)", lock, re.MULTILINE))
+    asked = [line.partition("#")[0] for line in (ROOT / "requirements.txt").read_text().split("\n")]
+    asked = [Requirement(text) for text in asked if text.strip()]
+    assert len(asked) > 5
+    for each in asked:
+        assert pinned[each.name.replace("_", "-")] in each.specifier, each
+    assert lock.count("--hash=sha256:") > len(pinned) > 30

@@ -7,7 +7,8 @@ read when a page is entered (a link, a reload, Back) and written after every cha
 from collections.abc import Iterable
 from contextlib import contextmanager
 from html import escape
-from urllib.parse import urlencode
+from secrets import token_hex
+from urllib.parse import parse_qs, urlencode
 
 import pyarrow
 import streamlit as st
@@ -101,7 +102,8 @@ def entered(page: str) -> bool:
     """Whether this run is the page's first since it was come to: then its address counts."""
     state = st.session_state
     first = state.get("at") != page
-    state.at = page
+    if first:
+        state.at, state.given = page, bool(address())
     return first
 
 
@@ -295,11 +297,26 @@ def link():
 
 
 def write_address(query: str):
-    """Put a page's whole state into the address bar, with a button that copies it."""
+    """Put a page's whole state into the address bar, with a button that copies it.
+
+    A browser whose session is gone (its server was restarted, or another took over) gives back what
+    it showed of a page that comes without parameters, once.
+    """
+    state = st.session_state
+
+    def found_again():
+        st.query_params.from_dict(parse_qs(state.link.lost, keep_blank_values=True))
+        state.pop("at")
+
     _link(
         key="link",
-        data={"query": query},
+        data={
+            "query": query,
+            "session": state.setdefault("session", token_hex(8)),
+            "given": state.get("given", True),
+        },
         on_theme_change=lambda: None,  # a rerun is all it takes
+        on_lost_change=found_again,
     )
 
 

@@ -1,12 +1,27 @@
 // Keeps the address bar equal to the state and copies it. The present entry of the history is
 // replaced, not added to: a hand on a slider must not bury the page one came from.
+//
+// The plan is the link, so it outlives the server: when a page that is open meets a new session (a
+// restart, another instance), what it last showed under an address is given back to that session.
+//
+// data: query, the state; session, which one the server holds; given, whether it came by a link.
 
 const papers = new WeakMap()
+let session
+let shown = new Map()
+let lost = new Map()
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const button = parentElement.querySelector("button")
   const said = parentElement.querySelector("[role=status]")
   const address = `${location.origin}${location.pathname}?${data.query}`
+
+  if (session !== undefined && session !== data.session) [lost, shown] = [shown, new Map()]
+  session = data.session
+  const held = lost.get(location.pathname)
+  lost.delete(location.pathname)
+  if (held && held !== data.query && !data.given) return setTriggerValue("lost", held)
+  shown.set(location.pathname, data.query)
 
   // Streamlit's own parameters and a place on the page are kept, but not copied.
   const kept = [...new URLSearchParams(location.search)].filter(([name]) => name.startsWith("embed"))
