@@ -67,8 +67,9 @@ def number(name, spec):
     kind = int if spec.whole else float
     if st.session_state.get(name) != value:
         st.session_state[name] = kind(value)
+    unit = "" if spec.unit in spec.label.lower() else f" ({spec.unit})"
     st.number_input(
-        f"{spec.label} ({spec.unit})",
+        f"{spec.label}{unit}",
         kind(spec.minimum),
         kind(spec.maximum),
         step=kind(1),
