@@ -1,23 +1,13 @@
 """The answer in words: the verdict, what would make a load fit, and what the numbers leave out."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import NamedTuple
-
-import numpy as np
 
 from planner import describe
-from planner.hardware import parallel
-from planner.inputs import overrides, presets, support
-from planner.inputs.scenario import NUMBERS, Scenario
-from planner.serving import Evaluation, fits
-from planner.units import GB
-
-EIGHT_BIT = presets.cache_format("fp8")
-SMALL_STEP = 2048  # tokens; what engines take on small devices
-DEVICE_COUNTS = (2, 4, 8, 16, 32, 64)
-
+from planner.inputs import support
+from planner.inputs.scenario import NUMBERS
+from planner.serving import Evaluation
+from planner.units import GIB
+from planner.ways import ways_to_fit
 
 IDEAL_LIMITS = (
     "This is the **ideal engine**: full bandwidth, full peak, nothing reserved. Over 930 published "
@@ -50,6 +40,26 @@ LIMITS = (
     "Several devices: the stages of a pipeline wait for one another. Experts are taken to be "
     "chosen evenly, which reads the most of them.",
 )
+HOST_LIMITS = (
+    "Layers or experts in **host memory**: whether the host has room is not checked. What its "
+    "processor reaches of its bandwidth is assumed (55 %, and the range is wider for it), its "
+    "arithmetic is not counted, and with an engine prompts are copied over the link pass by pass.",
+)
+SHARED_LIMITS = (
+    "**Decode context parallel**: devices share out the tokens of each request. What they send one "
+    "another for it in every layer is not in the time per token.",
+)
+DRAFT_LIMITS = (
+    "A **drafter**: how many tokens a step yields is taken as given; it depends on the text. The "
+    "size of an EAGLE head and of MTP layers is estimated from the model's own layers. Published "
+    "runs gained a quarter less than this, for which the range is wider; the first token is "
+    "that of an engine that guesses nothing.",
+)
+CHOSEN_LIMITS = (
+    "This model's attention is **sparse**: a step reads every past token's short key, and the best "
+    "of the rest. That is in the time per token; choosing them takes time that is not, and a "
+    "prompt is counted as if every token read all before it.",
+)
 SPARSE_LIMITS = (
     "This model's attention is **sparse**: a step scores all past tokens by a short key and reads "
     "only the best of them. The times are those of reading all, the most it can be.",
@@ -61,14 +71,20 @@ def limits(evaluation: Evaluation) -> tuple[str, ...]:
     own = ENGINE_LIMITS
     if evaluation.ideal_engine:
         own = IDEAL_LIMITS if evaluation.ideal else CHANGED_LIMITS
-    sparse = any(group.index_bytes for group in evaluation.plan.model.groups)
-    return own + LIMITS + (SPARSE_LIMITS if sparse else ())
+    own += HOST_LIMITS if evaluation.plan.scenario.placed.any else ()
+    own += SHARED_LIMITS if evaluation.plan.scenario.dcp > 1 else ()
+    own += DRAFT_LIMITS if evaluation.plan.draft else ()
+    indexed = [group for group in evaluation.plan.model.groups if group.index_bytes]
+    sparse = CHOSEN_LIMITS if all(group.top_k for group in indexed) else SPARSE_LIMITS
+    return own + LIMITS + (sparse if indexed else ())
 
 
 def engine_warning(evaluation: Evaluation) -> str:
     """That the engine is not for the scenario's device, in words; “” where it is."""
     scenario = evaluation.plan.scenario
     refusal = support.refusal(scenario.engine, scenario.device)
+    if not refusal and scenario.placed.any and evaluation.engine.host == "none":
+        refusal = f"{evaluation.engine.name} leaves no layers or experts to the host's processor."
     return f"{refusal} Every figure with it is hypothetical." if refusal else ""
 
 
@@ -83,6 +99,8 @@ def verdict(evaluation: Evaluation, warned: bool = True) -> tuple[str, str]:
     parts = [
         engine_warning(evaluation) if warned else "",
         detail,
+        _on_host(evaluation.plan),
+        _drafting(evaluation),
         f"It would fit with {', or '.join(ways)}." if ways else "",
         what_runs(evaluation),
     ]
@@ -92,6 +110,27 @@ def verdict(evaluation: Evaluation, warned: bool = True) -> tuple[str, str]:
 def stated(evaluation: Evaluation) -> tuple[str, str]:
     """Whether it fits and by how much, and what goes with it, without what would make it fit."""
     return (_counted if evaluation.ideal else _with_engine)(evaluation)
+
+
+def _on_host(plan):
+    """What must find room in host memory, and how long a step waits for it; “” for nothing."""
+    if not plan.scenario.placed.any:
+        return ""
+    held = describe.data(plan.host_weights_bytes + plan.host_cache_bytes)
+    least = describe.duration(plan.host_read_s)
+    return f"In host memory: {held}, whose reading takes at least {least} of a step."
+
+
+def _drafting(evaluation):
+    """What guessing tokens ahead gains, and up to how many requests; “” where nobody guesses."""
+    gained = evaluation.draft_gain()
+    if gained is None:
+        return ""
+    most, name = evaluation.drafts_up_to(), describe.drafter(evaluation.plan.scenario)
+    end = {0.0: "it gains at no concurrency", math.inf: "it gains at any concurrency"}
+    until = end.get(most, f"it gains up to a concurrency of {describe.whole(most)}")
+    speed = describe.significant(gained)
+    return f"With {name} a token comes {speed} times as fast as without; {until}."
 
 
 def _counted(evaluation):
@@ -121,6 +160,8 @@ def _with_engine(evaluation):
     where = " on each device" if scenario.layout.devices > 1 else ""
     pool = evaluation.reserve.pool_bytes
     pool = f"Its pool is {describe.data(pool)} ({describe.gib(pool)}){where}."
+    if evaluation.engine.pool_gib and not evaluation.reserve.pool_bytes:
+        pool = f"{_too_large(evaluation)}{where}."
     if not evaluation.fits:
         most = evaluation.max_concurrency
         most = describe.requests(most) if most else "not one request"
@@ -132,6 +173,14 @@ def _with_engine(evaluation):
         f"{pool} With {describe.whole(evaluation.running)}{_waiting(evaluation)}, "
         f"{_each(scenario)} sees {least}{describe.rate(rate.high)}.",
     )
+
+
+def _too_large(evaluation):
+    """That a pool of a fixed size finds no room, and by how much; without a full stop."""
+    asked, held = evaluation.engine.pool_gib * GIB, evaluation.reserve
+    room = held.total_bytes - held.weights_bytes - held.overhead_bytes
+    missing = describe.gib(asked - room)
+    return f"It would not start: a pool of {describe.gib(asked)} is {missing} more than is left"
 
 
 def _waiting(evaluation):
@@ -158,141 +207,3 @@ def _up_to(most):
     if most > limit:
         return f"more than {describe.requests(limit)}"
     return f"up to {describe.requests(most)}"
-
-
-class Way(NamedTuple):
-    """What would make a load fit: in words, and the inputs that it changes, as a link has them."""
-
-    text: str
-    changes: Mapping[str, object]
-
-
-@dataclass(frozen=True)
-class Remedies:
-    """What else than less of a load would make it fit; arrays where the evaluation has some.
-
-    small_cache, small_step: whether an 8-bit cache would, or few tokens in a step. devices: the
-    fewest, 0 where none are enough. memory_bytes: of one device, 0 where none is enough.
-    """
-
-    small_cache: bool
-    small_step: bool
-    devices: int
-    memory_bytes: float
-
-
-def remedies(evaluation: Evaluation, **varied) -> Remedies:
-    """What would help. varied: numbers in place of the scenario's, of the evaluation too."""
-    scenario = evaluation.plan.scenario
-    small, no = with_small_cache(scenario), np.zeros_like(evaluation.fits)
-    long = not evaluation.ideal and np.any(_long(evaluation))
-    return Remedies(
-        small_cache=fits(small, **varied) if small != scenario else no,
-        small_step=fits(with_small_step(scenario), **varied) & _long(evaluation) if long else no,
-        devices=more_devices(scenario, **varied),
-        memory_bytes=enough_memory(evaluation, **varied),
-    )
-
-
-def _long(evaluation):
-    """Whether a step has more tokens than it needs to."""
-    tokens = evaluation.engine.batched_tokens
-    return np.less(SMALL_STEP, tokens) & np.less(tokens, math.inf)
-
-
-def ways(evaluation: Evaluation, found: Remedies) -> list[Way]:
-    """What would make the load fit: less of it, small caches or steps, more devices or memory."""
-    scenario, most = evaluation.plan.scenario, evaluation.max_concurrency
-    each = " on each device" if scenario.layout.devices > 1 else ""
-    able = []
-    if most >= 1:
-        able.append(Way(describe.requests(most), {"concurrency": int(most)}))
-    longest = evaluation.max_context_tokens
-    if longest >= NUMBERS["context"].minimum:
-        of_each = " each" if scenario.concurrency > 1 else ""
-        text = f"{describe.whole(longest)} tokens{of_each}"
-        able.append(Way(text, {"context": int(longest)}))
-    if found.small_cache:
-        small = with_small_cache(scenario)
-        able.append(Way("an 8-bit cache", {"cache_k": small.cache_k, "cache_v": small.cache_v}))
-    if found.small_step:
-        text = f"at most {describe.whole(SMALL_STEP)} batched tokens"
-        able.append(Way(text, {"set": with_small_step(scenario).set}))
-    if found.devices:
-        able.append(Way(f"{found.devices} devices", sizes(scenario, int(found.devices))))
-    if 0 < found.memory_bytes <= NUMBERS["memory"].maximum * GB:
-        text = describe.enough(found.memory_bytes)
-        able.append(Way(f"{text} of memory{each}", {"memory": enough_gb(found.memory_bytes)}))
-    return able
-
-
-def ways_to_fit(evaluation: Evaluation) -> list[str]:
-    """What would make the load of one plan fit, in words."""
-    return [each.text for each in ways(evaluation, remedies(evaluation))]
-
-
-def enough_gb(count: float) -> float:
-    """Bytes in GB, rounded up to three digits, as `describe.enough` writes them."""
-    step = 10 ** (math.floor(math.log10(count)) - 2)
-    return float(f"{math.ceil(count / step * (1 - 1e-12)) * step / GB:.6g}")
-
-
-def with_small_cache(scenario: Scenario) -> Scenario:
-    """The scenario with keys and values at 8 bits, or as small as they are already."""
-    small = {}
-    for name in ("cache_k", "cache_v"):
-        wide = presets.cache_format(getattr(scenario, name)).bits > EIGHT_BIT.bits
-        small[name] = EIGHT_BIT.id if wide else getattr(scenario, name)
-    return replace(scenario, **small)
-
-
-def with_small_step(scenario: Scenario) -> Scenario:
-    """The scenario with few tokens in a step, which frees working memory and shortens windows."""
-    own = overrides.read(scenario.set)
-    return replace(scenario, set=overrides.write({**own, "batched_tokens": SMALL_STEP}))
-
-
-def enough_memory(evaluation: Evaluation, **varied):
-    """Bytes of a device with which it fits, with an engine to a part in 5,000; 0 for none.
-
-    varied: numbers in place of the scenario's, of the evaluation too; arrays of one axis.
-    """
-    scenario = evaluation.plan.scenario
-    if evaluation.ideal:
-        return evaluation.plan.memory_needed_bytes
-    upright = {name: np.asarray(values)[..., None] for name, values in varied.items()}
-    low = upright.pop("memory", np.full((*np.shape(evaluation.fits), 1), float(scenario.memory)))
-    high = np.full_like(low, float(NUMBERS["memory"].maximum))
-    enough = True
-    for tries in (400, 100):
-        tried = np.geomspace(low[..., 0], high[..., 0], tries, axis=-1)
-        holds = fits(scenario, memory=tried, **upright)
-        enough = enough & holds.any(-1)
-        first = holds.argmax(-1)[..., None]
-        low = np.take_along_axis(tried, np.maximum(first - 1, 0), -1)
-        high = np.take_along_axis(tried, first, -1)
-    return np.where(enough, high[..., 0] * GB, 0.0)[()]
-
-
-def more_devices(scenario: Scenario, **varied):
-    """The fewest devices, more than now and a power of two, on which it fits; 0 where none do.
-
-    varied: numbers in place of the scenario's, of which each stop has its own answer.
-    """
-    fewest = 0
-    for count in DEVICE_COUNTS:
-        if count > scenario.layout.devices:
-            wider = sizes(scenario, count)
-            if wider:
-                able = fits(replace(scenario, **wider), **varied)
-                fewest = np.where(np.equal(fewest, 0) & able, count, fewest)[()]
-        if np.all(fewest):
-            break
-    return fewest
-
-
-def sizes(scenario: Scenario, count: int) -> dict[str, int]:
-    """How the model is best laid on so many devices, as a link says it; {} where it cannot be."""
-    for each in parallel.layouts(scenario.the_model, count)[:1]:
-        return {"tp": each.tensor, "pp": each.pipeline, "dp": each.data, "ep": each.expert}
-    return {}

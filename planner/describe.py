@@ -4,7 +4,9 @@ import math
 import re
 
 from planner.hardware import parallel
+from planner.inputs import presets
 from planner.inputs.scenario import device_numbers
+from planner.models import drafting
 from planner.plan import Plan
 from planner.units import GIB, GIGA, TERA
 
@@ -149,7 +151,26 @@ def inputs(plan: Plan) -> str:
     device = f"{scenario.memory:,} GB at {scenario.bandwidth:,} GB/s, {scenario.peak:,} TFLOP/s"
     each = " each" if scenario.layout.devices > 1 else ""
     parts = [plan.model.name, load, f"{devices(plan)}: {device}{each}", precision(scenario)]
-    return " · ".join([*parts, layout(scenario.layout)] if each else parts)
+    parts += [layout(scenario.layout)] if each else []
+    parts += [f"decode context {scenario.dcp}"] if scenario.dcp > 1 else []
+    parts += [on_host(scenario)] if scenario.placed.any else []
+    return " · ".join([*parts, f"drafted by {drafter(scenario)}"] if scenario.draft else parts)
+
+
+def drafter(scenario) -> str:
+    """Who guesses tokens ahead, and how many: EAGLE-3 head (3 drafted, 2 a step)."""
+    other = presets.draft_model(scenario.draft)
+    name = other.name if other else drafting.NAMES[scenario.draft]
+    return f"{name} ({scenario.drafted} drafted, {scenario.accepted:g} a step)"
+
+
+def on_host(scenario) -> str:
+    """What of the model is in host memory, in short; “” where all is on devices."""
+    layers, experts = scenario.host_layers, scenario.host_experts
+    parts = [f"{layers} layers"] if layers else []
+    parts += [f"experts of {experts} layers"] if experts > layers else []
+    held = " and ".join(parts)
+    return f"in host memory at {scenario.host_bandwidth:,} GB/s: {held}" if held else ""
 
 
 def model_sentence(model) -> str:

@@ -162,6 +162,8 @@ def memory_help(evaluation: Evaluation) -> str:
         return found
     part = "all" if engine.fraction == 1 else f"{engine.fraction:g}"
     fraction = f"{part} of the {engine.fraction_of}"
+    if engine.pool_gib:
+        fraction = "weights, what it keeps for itself, and a pool of a fixed size"
     return f"{found} {engine.name} may fill {_both(sizes.engine)}: {fraction}."
 
 

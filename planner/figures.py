@@ -120,7 +120,8 @@ class Definition:
             return CALIBRATED, f"figures of {name}"
         if not self.timed(evaluation):
             return CALIBRATED, ""
-        return CALIBRATED, f"{name}, fitted on {fitted_on}" if fitted_on else "assumed"
+        host = "; the speed of the host is assumed" if evaluation.plan.scenario.placed.any else ""
+        return CALIBRATED, f"{name}, fitted on {fitted_on}{host}" if fitted_on else "assumed"
 
     def note(self, evaluation: Evaluation) -> str:
         """What the figure is, in a word or two: the ends of its band, or else its kind."""
@@ -135,6 +136,11 @@ class Definition:
 
 def _most_requests(plan, engine):
     return most_requests(reserve(plan, engine), plan.scenario)
+
+
+def _known(value):
+    """A number without a band; None where there is none."""
+    return None if value is None else Band(value, value, value)
 
 
 def _waiting(plan, engine):
@@ -169,6 +175,14 @@ FIGURES = (
     _input("pipeline_parallel", "pp", "devices"),
     _input("data_parallel", "dp", "devices"),
     _input("expert_parallel", "ep", "devices"),
+    _input("decode_context_parallel", "dcp", "devices"),
+    _input("host_layers", "host_layers", "layers"),
+    _input("host_expert_layers", "host_experts", "layers"),
+    Definition("host_bandwidth_bytes_per_s", ALL_NUMBERS["host_bandwidth"].label, "bytes/s", GIVEN),
+    Definition("host_link_bytes_per_s", ALL_NUMBERS["host_link"].label, "bytes/s", GIVEN,
+               counted=lambda own: own.plan.scenario.host_link * GB),
+    _input("drafted_tokens", "drafted", "tokens", "in a step, where there is a drafter"),
+    _input("accepted_tokens", "accepted", "tokens", "that a step yields, where there is a drafter"),
     _device("bandwidth_bytes_per_s", "bandwidth", "bytes/s"),
     _device("peak_flops_per_s", "peak", "FLOP/s", lambda own: own.plan.peak_flops),
     _device("memory_usable_bytes", "memory", "bytes"),
@@ -188,6 +202,10 @@ FIGURES = (
     Definition("device_weights_bytes", "Weights on the fullest device", "bytes", COMPUTED,
                origin=explain.from_weights),
     Definition("device_cache_bytes", "Cache on the fullest device", "bytes", COMPUTED),
+    Definition("host_weights_bytes", "Weights in host memory", "bytes", COMPUTED),
+    Definition("host_cache_bytes", "Cache in host memory", "bytes", COMPUTED),
+    Definition("draft_weights_bytes", "Weights of the drafter", "bytes", COMPUTED),
+    Definition("draft_cache_bytes", "Cache of the drafter", "bytes", COMPUTED),
     Definition("memory_needed_bytes", "Memory needed on the fullest device", "bytes", COMPUTED,
                "W + C"),
     Definition("memory_free_bytes", "Memory left on the fullest device", "bytes", COMPUTED,
@@ -221,6 +239,14 @@ FIGURES = (
                timed=lambda own: own.tokens_per_s_per_request),
     Definition("weights_read_s", "Reading the weights", "s", IDEAL, "W / BW"),
     Definition("cache_read_s", "Reading the caches", "s", IDEAL, "C / BW"),
+    Definition("host_read_s", "Reading host memory", "s", IDEAL, "host bytes / host bandwidth"),
+    Definition("draft_read_s", "Guessing the tokens of a step", "s", IDEAL, "k · (W + C) / BW"),
+    Definition("draft_gain", "Speed with the drafter, of that without", "times", IDEAL,
+               "max(reading, FLOPs / peak) without / with", lambda own: own.draft_gain(ideal=True),
+               timed=lambda own: _known(own.draft_gain())),
+    Definition("draft_gains_up_to", "Most requests at which the drafter gains", "requests", IDEAL,
+               counted=lambda own: own.drafts_up_to(ideal=True),
+               timed=lambda own: _known(own.drafts_up_to())),
     Definition("prefill_flops", "Work on a prompt", "FLOP", IDEAL, "2 · P · n + …"),
     Definition("prefill_s", "Prefill of a prompt", "s", IDEAL, "FLOPs / peak",
                timed=lambda own: own.ttft_s),

@@ -79,6 +79,14 @@ def pool_bytes(fraction, device_bytes, taken_before, taken_inside):
     return np.maximum(fraction * (device_bytes - taken_before) - taken_inside, 0)
 
 
+def fixed_pool_bytes(given_bytes, device_bytes, taken_bytes):
+    """Cache pool of a size set by hand: whole where all else leaves room for it, or none at all.
+
+    An engine that is told its pool asks for just that, and does not start without the room.
+    """
+    return np.where(taken_bytes + given_bytes <= device_bytes, given_bytes, 0.0)[()]
+
+
 def activation_bytes(per_width, tokens, width, per_logit, rows, vocabulary, score_bytes=0):
     """Peak of a forward pass on one device: k · t · d + max(m · r · V, score matrix).
 
@@ -191,6 +199,11 @@ def decode_step_seconds(weight_bytes, cache_bytes, bandwidth):
     return (weight_bytes + cache_bytes) / bandwidth
 
 
+def speculative_seconds(check_seconds, draft_seconds, accepted):
+    """Time per token where a step checks guesses and yields τ tokens: (check + all guesses) / τ."""
+    return (check_seconds + draft_seconds) / accepted
+
+
 def time_to_first_token_seconds(prefill_seconds, weight_seconds):
     """max(prefill, W / BW): a short prompt still waits until every weight was read once."""
     return np.maximum(prefill_seconds, weight_seconds)
@@ -256,9 +269,11 @@ def _whole(amount, room, cost):
     return np.where(room < 0, 0.0, np.maximum(whole, 0.0))[()]
 
 
-def bandwidth_for_step(weight_bytes, cache_bytes, step_seconds):
-    """Bytes per second needed for a step of that length: (W + C) / t."""
-    return (weight_bytes + cache_bytes) / step_seconds
+def bandwidth_for_step(weight_bytes, cache_bytes, step_seconds, other_seconds=0.0):
+    """Bytes per second needed for a step of that length: (W + C) / (t − other); ∞ for no time."""
+    left = np.asarray(step_seconds - other_seconds, float)
+    with np.errstate(divide="ignore"):
+        return np.where(left > 0, (weight_bytes + cache_bytes) / np.maximum(left, 0), np.inf)[()]
 
 
 def crossover_context(weight_bytes, concurrency, fixed_bytes, bytes_per_token, windows):

@@ -10,15 +10,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner import formulas
-from planner.hardware import parallel
+from planner.hardware import drafted, host, parallel
 from planner.hardware.accelerator import Accelerator
+from planner.hardware.drafted import Draft
 from planner.hardware.parallel import Stage
 from planner.inputs import presets
 from planner.inputs.scenario import Scenario
+from planner.models.drafting import MTP
 from planner.models.model import CacheShape, Model
 from planner.models.precision import Weights, weight_bytes
 from planner.units import GB, TERA
 
+WIDTHS = ("key_bytes", "value_bytes", "index_bytes")
 READING_TOKENS_PER_S = 11  # a fast reader, some 500 words a minute
 
 
@@ -30,7 +33,10 @@ class Inputs:
     model: Model
     device: Accelerator
     weights: Weights
-    stages: tuple[Stage, ...]
+    stages: tuple[Stage, ...]  # with what drafts on them
+    own_stages: tuple[Stage, ...]  # the model's own
+    host: Stage  # what is in host memory
+    draft: Draft | None
     concurrency: float
     context_tokens: float
     prompt_tokens: float
@@ -38,6 +44,7 @@ class Inputs:
     memory_usable_bytes: float  # of one device, as bandwidth and peak are
     bandwidth_bytes_per_s: float
     peak_flops: float
+    host_bandwidth_bytes_per_s: float
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,10 @@ class Memory:
     cache_bytes: float
     device_weights_bytes: float
     device_cache_bytes: float
+    host_weights_bytes: float
+    host_cache_bytes: float
+    draft_weights_bytes: float  # of all devices together, as the next
+    draft_cache_bytes: float
     memory_needed_bytes: float
     memory_free_bytes: float  # negative by as much as is missing
     fits: bool
@@ -63,8 +74,10 @@ class Memory:
 
 @dataclass(frozen=True)
 class Decode:
-    """One token for every request. Bytes are those of the devices that read at once, stage after
-    stage; FLOPs those of all requests and devices.
+    """One token for every request, or with a drafter a step that yields several: then its time is
+    that of a token in the mean, and what is read is of the step. Bytes are those of the devices
+    that read at once, stage after stage; FLOPs those of all requests and devices, for one token
+    each. Crossovers are of what is on devices, and of the model alone.
     """
 
     experts_read: float  # part of the routed experts that a step reads, 0 to 1
@@ -72,6 +85,10 @@ class Decode:
     cache_read_bytes: float
     weights_read_s: float
     cache_read_s: float
+    host_read_bytes: float  # of weights and caches there, which are read after the devices' own
+    host_read_s: float
+    draft_read_bytes: float  # for all tokens guessed in a step
+    draft_read_s: float
     decode_step_s: float
     tokens_per_s_per_request: float
     tokens_per_s_total: float
@@ -135,17 +152,23 @@ def inputs_of(scenario: Scenario, model: Model, device: Accelerator, varied: dic
     def given(name):
         return varied.pop(name, getattr(scenario, name))
 
-    key_bytes, value_bytes = scenario.cache_widths
+    widths = dict(zip(WIDTHS, scenario.cache_widths, strict=True))
+    widths["shared_by"] = scenario.dcp
     context = given("context")
     weights = weights_of(model, scenario.weights)
+    own_stages, left = host.stages(
+        scenario.layout, model.groups, weights, scenario.placed, **widths
+    )
+    draft = _draft(scenario, model, widths)
     inputs = Inputs(
         scenario=scenario,
         model=model,
         device=device,
         weights=weights,
-        stages=parallel.stages(
-            scenario.layout, model.groups, weights, key_bytes=key_bytes, value_bytes=value_bytes
-        ),
+        stages=tuple(drafted.beside(stage, draft) for stage in own_stages),
+        own_stages=own_stages,
+        host=left,
+        draft=draft,
         concurrency=given("concurrency"),
         context_tokens=context,
         prompt_tokens=varied.pop("prompt", scenario.prompt or context),
@@ -154,10 +177,21 @@ def inputs_of(scenario: Scenario, model: Model, device: Accelerator, varied: dic
         memory_usable_bytes=np.round(given("memory") * GB),
         bandwidth_bytes_per_s=given("bandwidth") * GB,
         peak_flops=given("peak") * TERA,
+        host_bandwidth_bytes_per_s=scenario.host_bandwidth * GB,
     )
     if varied:
         raise TypeError(f"not a number of a scenario: {', '.join(varied)}")
     return inputs
+
+
+def _draft(scenario, model, widths):
+    """Who guesses for the model; None for nobody."""
+    found = scenario.drafter(model)
+    if found is None:
+        return None
+    stored = scenario.weights if found.model.id == MTP else found.model.dtype
+    weights, load = weights_of(found.model, stored), (scenario.drafted, scenario.accepted)
+    return drafted.on_devices(found, weights, stored, scenario.layout, *load, **widths)
 
 
 def weights_of(model: Model, stored: str) -> Weights:
@@ -185,6 +219,13 @@ def _memory(inputs):
     shape = inputs.model.cache_shape(*inputs.scenario.cache_widths)
     request = shape.request_bytes(context)
 
+    draft_weights = draft_cache = 0.0
+    if inputs.draft:
+        draft, devices = inputs.draft, layout.stage_devices
+        draft_weights = draft.held_bytes * devices
+        held = formulas.load_cache_bytes(draft.request_bytes(context), concurrency)
+        draft_cache = held * layout.tensor
+
     requests = parallel.requests_per_group(concurrency, layout.data)
     weights = [stage.weights_bytes for stage in stages]
     caches = [formulas.load_cache_bytes(stage.request_bytes(context), requests) for stage in stages]
@@ -199,6 +240,10 @@ def _memory(inputs):
         cache_bytes=formulas.load_cache_bytes(request, concurrency),
         device_weights_bytes=parallel.where_greatest(weights, needs),
         device_cache_bytes=parallel.where_greatest(caches, needs),
+        host_weights_bytes=inputs.host.weights_bytes,
+        host_cache_bytes=formulas.load_cache_bytes(inputs.host.request_bytes(context), concurrency),
+        draft_weights_bytes=draft_weights,
+        draft_cache_bytes=draft_cache,
         memory_needed_bytes=needed,
         memory_free_bytes=memory - needed,
         fits=needed <= memory,
@@ -211,21 +256,36 @@ def _memory(inputs):
 
 
 def _decode(inputs):
-    layout, stages, model = inputs.scenario.layout, inputs.stages, inputs.model
+    layout, stages, model = inputs.scenario.layout, inputs.own_stages, inputs.model
     concurrency, context = inputs.concurrency, inputs.context_tokens
     bandwidth = inputs.bandwidth_bytes_per_s
 
-    experts_read = model.experts_read(concurrency)
+    draft, requests = inputs.draft, parallel.requests_per_group(concurrency, layout.data)
+    # A step checks every guess of each request, and one token more.
+    experts_read = model.experts_read(concurrency * (1 + draft.tokens if draft else 1))
     read, cache_read = parallel.step_read_bytes(layout, stages, concurrency, context, experts_read)
-    step = formulas.decode_step_seconds(read, cache_read, bandwidth)
+    left = inputs.host.read_bytes(experts_read) + (
+        concurrency * inputs.host.request_read_bytes(context)
+    )
+    left_s = formulas.read_seconds(left, inputs.host_bandwidth_bytes_per_s)
+    step = formulas.decode_step_seconds(read, cache_read, bandwidth) + left_s
+    guessed = guessed_s = 0.0
+    if draft:
+        guess = (draft.stage,)
+        experts = draft.drafter.model.experts_read(concurrency)
+        guessed = draft.tokens * sum(
+            parallel.step_read_bytes(layout, guess, concurrency, context, experts)
+        )
+        guessed_s = formulas.read_seconds(guessed, bandwidth)
+        step = formulas.speculative_seconds(step, guessed_s, draft.accepted)
+    accepted = draft.accepted if draft else 1
 
     projection = formulas.projection_flops(model.active_parameters, concurrency)
     attention = concurrency * model.attention_flops(lambda group: group.attended(context))
     flops = projection + attention
 
-    requests = parallel.requests_per_group(concurrency, layout.data)
-    grows = [each for stage in stages for each in stage.bytes_per_token]
-    windows = [each for stage in stages for each in stage.windows]
+    grows = [each for stage in stages for each, _ in stage.reads]
+    windows = [most for stage in stages for _, most in stage.reads]
     fixed = sum(stage.fixed_bytes for stage in stages)
     return Decode(
         experts_read=experts_read,
@@ -233,11 +293,15 @@ def _decode(inputs):
         cache_read_bytes=cache_read,
         weights_read_s=formulas.read_seconds(read, bandwidth),
         cache_read_s=formulas.read_seconds(cache_read, bandwidth),
+        host_read_bytes=left,
+        host_read_s=left_s,
+        draft_read_bytes=guessed,
+        draft_read_s=guessed_s,
         decode_step_s=step,
         tokens_per_s_per_request=formulas.tokens_per_second(step),
         tokens_per_s_total=formulas.tokens_per_second(step, concurrency),
         reading_bandwidth_bytes_per_s=formulas.bandwidth_for_step(
-            read, cache_read, 1 / READING_TOKENS_PER_S
+            read + guessed, cache_read, accepted / READING_TOKENS_PER_S, left_s
         ),
         decode_flops=flops,
         crossover_context_tokens=formulas.crossover_context(read, requests, fixed, grows, windows),
@@ -263,8 +327,11 @@ def _prefill(inputs):
     together = inputs.peak_flops * scenario.tp
     seconds = formulas.compute_seconds(projection + attention, together)
 
-    read = parallel.weights_read_bytes(inputs.stages, model.experts_read(new))
-    read_s = formulas.read_seconds(read, inputs.bandwidth_bytes_per_s)
+    covered = model.experts_read(new)
+    read = parallel.weights_read_bytes(inputs.own_stages, covered)
+    read_s = formulas.read_seconds(read, inputs.bandwidth_bytes_per_s) + formulas.read_seconds(
+        inputs.host.read_bytes(covered), inputs.host_bandwidth_bytes_per_s
+    )
     return Prefill(
         new_prompt_tokens=new,
         projection_flops=projection,

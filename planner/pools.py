@@ -72,7 +72,8 @@ def cache_layers(scenario: Scenario, stage: Stage) -> list[CacheLayers]:
     for group in stage.groups:
         for each, most in group.stores(*scenario.cache_widths):
             entry = _entry(group) if np.isinf(most) else {}
-            found.append(CacheLayers(group.layers, each / group.layers, window=most, **entry))
+            token = each / group.layers / scenario.dcp
+            found.append(CacheLayers(group.layers, token, window=most, **entry))
         if group.state_bytes:
             state = float(parallel.state_bytes(group, scenario.tp))
             found.append(CacheLayers(group.layers, 0.0, state_bytes=state))

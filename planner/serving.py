@@ -9,21 +9,20 @@ from functools import cached_property
 import numpy as np
 
 from planner import formulas
-from planner.engines.calibration import StepTime, Timing, timings
+from planner.asked import guess_of, setup_of, timing_of, work_of
+from planner.engines.calibration import IDEAL, StepTime, Timing
 from planner.engines.memory import Engine, Reserve
-from planner.engines.passes import PassTime, PrefillTime, Work
+from planner.engines.passes import PassTime, PrefillTime
 from planner.engines.timing import (
     KernelTiming,
     LoadedStep,
-    by_kernels,
     loaded_step,
-    serving_engines,
 )
 from planner.hardware import parallel
 from planner.hardware.accelerator import Accelerator
-from planner.inputs import overrides, presets
+from planner.inputs import overrides
 from planner.inputs.scenario import Scenario
-from planner.latency import measured
+from planner.latency import guesses, measured
 from planner.latency.estimate import (
     Band,
     Estimate,
@@ -31,8 +30,7 @@ from planner.latency.estimate import (
     load_state,
     prompt_bound_s,
 )
-from planner.latency.measured import Neighbour, Setup
-from planner.latency.work import Formats, Load, Rates, kernels, work
+from planner.latency.measured import Neighbour
 from planner.models.model import Model
 from planner.plan import Plan
 from planner.plan import plan as plan_of
@@ -128,6 +126,22 @@ class Evaluation:
         first = self.first_token_s
         return np.where(np.isfinite(first.value), first.value, first.low)[()]
 
+    def draft_gain(self, ideal=False):
+        """How many times as fast guessing makes a token; None where nobody guesses."""
+        estimate = self.estimate
+        if estimate.guess is None:
+            return None
+        timing = IDEAL if ideal else estimate.timing
+        return guesses.gain(timing, estimate.work, estimate.requests, estimate.guess)
+
+    def drafts_up_to(self, ideal=False):
+        """The most requests at which guessing still gains, ∞ for any; None where nobody guesses."""
+        estimate = self.estimate
+        if estimate.guess is None:
+            return None
+        timing, data = IDEAL if ideal else estimate.timing, self.plan.scenario.dp
+        return guesses.gains_up_to(timing, estimate.work, data, estimate.guess)
+
     @property
     def max_concurrency(self):
         """The most requests of this context: those that the engine's own pool holds."""
@@ -190,13 +204,16 @@ def evaluate(
     each = parallel.requests_per_group(together, scenario.dp)
     asked = replace(work_of(plan), groups=together / each)
     given = bool(overrides.of_time(overrides.read(scenario.set)))
-    estimate = Estimate(timing, asked, setup_of(plan, timing), each, given)
+    guess = guess_of(plan, timed_as or scenario.engine, asked.groups)
+    estimate = Estimate(timing, asked, setup_of(plan, timing), each, given, guess)
 
-    step, step_s = estimate.step(timing.decode(asked, each))
+    plain = guesses.step(timing, asked, each, guess)
+    step, step_s = estimate.step(plain)
     mixed = mixed_s = loaded = None
     pass_tokens = engine.batched_tokens
     if np.any(plan.output_tokens):
         mean = loaded_step(timing, asked, each, plan.output_tokens, pass_tokens)
+        mean = replace(mean, alone=plain)  # prompts cost what they do where nobody guesses
         mixed, mixed_s = estimate.step(mean, plan.output_tokens)
         loaded = estimate.under_load(pass_tokens, mixed_s, load_state(fullness))
     first = timing.prompt(asked, pass_tokens)
@@ -248,53 +265,20 @@ def capacities(evaluation: Evaluation) -> Capacities:
     scenario, held = evaluation.plan.scenario, evaluation.reserve
     device = scenario.the_device
     before = held.total_bytes - held.budget_bytes / evaluation.engine.fraction
+    filled = held.budget_bytes + before
+    if evaluation.engine.pool_gib:
+        filled = held.total_bytes - held.left_bytes
     own = scenario.memory == device.memory_gb
     return Capacities(
         label=device.label_gb * GB if own else None,
         allocatable=held.total_bytes,
-        engine=held.budget_bytes + before,
+        engine=filled,
     )
 
 
 def _rate(step, count):
     ends = (step.value, step.high, step.low)
     return Band(*(formulas.tokens_per_second(seconds, count) for seconds in ends))
-
-
-def _formats(plan):
-    scenario = plan.scenario
-    return Formats(
-        plan.weights,
-        presets.weight_format(scenario.weights),
-        presets.cache_format(scenario.cache_k),
-        presets.cache_format(scenario.cache_v),
-    )
-
-
-def work_of(plan: Plan) -> Work:
-    """What a plan asks of each of its devices."""
-    rates = Rates(plan.device, plan.bandwidth_bytes_per_s, plan.peak_flops)
-    load = Load(plan.context_tokens, plan.prompt_tokens, plan.new_prompt_tokens)
-    return work(plan.model, _formats(plan), plan.scenario.layout, rates, load)
-
-
-def timing_of(plan: Plan, engine: str) -> Timing | KernelTiming:
-    """The constants of an engine for a plan, with those that the scenario sets."""
-    scenario = plan.scenario
-    if engine in serving_engines():
-        chosen = kernels(plan.model, _formats(plan), scenario.layout, plan.device)
-        timing = by_kernels(engine, chosen)
-    else:
-        timing = timings()[engine]
-    return timing.changed(overrides.of_time(overrides.read(scenario.set)))
-
-
-def setup_of(plan: Plan, timing: Timing | KernelTiming) -> Setup:
-    """Whom to ask about a plan among the measurements."""
-    scenario = plan.scenario
-    family = timing.family if isinstance(timing, KernelTiming) else timing.engine
-    shape = measured.shape(plan.model)
-    return Setup(shape, plan.device.id, family, scenario.weights, scenario.tp)
 
 
 def time_figure(evaluation: Evaluation, name: str) -> float:

@@ -156,6 +156,9 @@ def test_llama_cpp_read_back_gives_the_scenario(scenario):
     for flag, own in (("k", scenario.cache_k), ("v", values)):
         said = found.get(f"--cache-type-{flag}")
         assert CACHE.get(said, said) == own or "Cache: " in notes
+    kept = min(int(found["--n-gpu-layers"]), scenario.the_model.layers + 1)
+    assert scenario.host_layers == scenario.the_model.layers + 1 - kept
+    assert scenario.host_experts == int(found.get("--n-cpu-moe", 0))
     devices = scenario.tp * scenario.pp
     assert (found["--split-mode"] == "none") == (devices == 1)
     assert re.fullmatch(r"\./[\w.-]+\.gguf", found["--model"])
@@ -167,14 +170,18 @@ def each_way(id):
     """Commands of an engine: every format, with and without experts, groups and set figures."""
     for model, layout, set, weights, cache in product(
         ("llama-3.1-8b", "mixtral-8x7b"),
-        ({}, {"tp": 2, "pp": 2}, {"dp": 2}, {"dp": 2, "ep": 2}),
-        ("", "block_tokens:64,batched_tokens:4096.5"),
+        ({}, {"tp": 2, "pp": 2}, {"dp": 2}, {"dp": 2, "ep": 2}, {"tp": 16, "dcp": 2}),
+        ("", "block_tokens:64,batched_tokens:4096.5,pool_gib:3.7"),
         presets.weight_formats(),
-        presets.cache_formats(),
+        presets.caches_of(presets.model("llama-3.1-8b")),
     ):
         if model.startswith("mixtral") or "ep" not in layout:
             formats = {"weights": weights, "cache_k": cache, "cache_v": cache}
-            scenario = Scenario(model=model, **layout, **formats, set=set)
+            # Experts in host memory, of which only some engines have a word.
+            left = int(model.startswith("mixtral") and "dp" not in layout)
+            draft = {"": "llama-3.2-1b"}.get(set, "eagle") if "pp" not in layout else ""
+            more = {"host_experts": left, "draft": draft}
+            scenario = Scenario(model=model, **layout, **formats, set=set, **more)
             engine = overrides.apply_engine(presets.engine(id), overrides.read(set))
             yield commands.command(scenario, engine)
 

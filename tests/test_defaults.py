@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from planner import Scenario, evaluate
-from planner.answer import enough_memory
 from planner.engines import defaults
 from planner.inputs import presets
 from planner.reports import commands
 from planner.units import GB, GIB
+from planner.ways import enough_memory
 
 DEVICES = presets.accelerators()
 VLLM = ("vllm-0.34", "vllm-0.26", "vllm", "vllm-0.20")

@@ -250,3 +250,31 @@ def test_another_model_than_the_log_names_is_said():
     assert said in plan_of(text, model="mistral-7b-v0.1").notes
     for kept in ("", own):
         assert not any("was chosen" in each for each in plan_of(text, model=kept).notes)
+
+
+def test_layers_that_a_log_leaves_to_the_host_are_planned_there():
+    text = (
+        "llm_load_print_meta: general.name     = Llama 3.1 8B\n"
+        "load_tensors: offloaded 21/33 layers to GPU\n"
+        "llama_context: n_ctx = 8192\n"
+    )
+    found = plan_of(text, model="llama-3.1-8b", device="rtx-4090", weights="q4_k_m")
+    assert found.scenario.host_layers == 12
+    whole = plan_of(text.replace("21/33", "33/33"), model="llama-3.1-8b", device="rtx-4090")
+    assert whole.scenario.host_layers == 0
+
+
+def test_prediction_layers_that_a_log_drafts_with_are_in_the_plan():
+    text = (
+        "INFO non-default args: {'model': 'deepseek-ai/DeepSeek-V3', 'tensor_parallel_size': 8, "
+        "'speculative_config': {'method': 'deepseek_mtp', 'num_speculative_tokens': 1}}\n"
+        "INFO Initializing a V1 LLM engine (v0.26.0)\n"
+    )
+    found = plan_of(text, device="h200-sxm")
+    scenario = found.scenario
+    assert (scenario.draft, scenario.drafted, scenario.accepted) == ("mtp", 1, 2)
+    assert any("2 tokens a step" in each.text for each in found.assumed)
+    given = plan_of(text, device="h200-sxm", accepted="1.7")
+    assert given.scenario.accepted == 1.7
+    assert not given.contradictions
+    assert not any("tokens a step" in each.text for each in given.assumed)

@@ -169,3 +169,54 @@ def test_what_is_left_of_a_log_is_right_or_marked(name, seed, kept, width):
     assert told.table(found.rows) is not None
     if found.scenario:
         assert told.counted(reading, found).startswith("Of ")
+
+
+# --- several ranks --------------------------------------------------------------------------------
+
+RANKED = """\
+INFO 05-14 12:43:20 [__init__.py:1] Initializing a V1 LLM engine (v0.26.0) with config: \
+model='Qwen/Qwen3-32B', dtype=torch.bfloat16, max_seq_len=32768, tensor_parallel_size=4
+{ranks}
+INFO 05-14 12:45:02 [kv_cache_utils.py:1] GPU KV cache size: {tokens:,} tokens
+INFO 05-14 12:45:02 [kv_cache_utils.py:1] Maximum concurrency for 32,768 tokens per request: {more}x
+"""
+OF_RANK = (
+    "(Worker_TP{rank} pid=4{rank}) INFO 05-14 12:44:10 [gpu_model_runner.py:1] "
+    "Model loading took {weights} GiB memory and 12.5 seconds",
+    "(Worker_TP{rank} pid=4{rank}) INFO 05-14 12:44:50 [gpu_worker.py:1] "
+    "Available KV cache memory: {pool} GiB",
+)
+TOKEN = 64 * 2 * 128 * 2 * 2  # bytes of Qwen3 32B on one of four devices
+
+
+@given(
+    pools=st.lists(st.integers(2_000, 6_000).map(lambda n: n / 100), min_size=4, max_size=4),
+    seed=st.integers(0, 10**9),
+    kept=st.floats(0.3, 1),
+    width=st.sampled_from([0, 120]),
+)
+def test_ranks_that_write_at_once_are_told_apart(pools, seed, kept, width):
+    # The lines of each rank keep their order; between the ranks they come as they like.
+    chance, weights = random.Random(seed), [15.3, 15.31, 15.29, 15.3]
+    waiting = [
+        [line.format(rank=rank, weights=weights[rank], pool=pools[rank]) for line in OF_RANK]
+        for rank in range(4)
+    ]
+    lines = []
+    while any(waiting):
+        own = chance.choice([rank for rank in waiting if rank])
+        lines.append(own.pop(0))
+    lines = [line for line in lines if chance.random() < kept]
+    tokens = int(min(pools) * 2**30 / TOKEN / 16) * 16
+    text = RANKED.format(ranks="\n".join(lines), tokens=tokens, more=f"{tokens / 32768:.2f}")
+    reading = read_log(hard(text, width) if width else text)
+    left = [each for rank, each in enumerate(pools) if any(f"TP{rank} " in line and "Available" in
+            line for line in lines)]  # fmt: skip
+    assert reading.pool_gib == (min(left) if left else None)
+    assert reading.tensor_parallel == 4
+    assert reading.weights_gib is None or reading.weights_gib in weights
+    found = from_log.plan_of_reading(reading, text, device="h100-sxm")
+    assert found.scenario.tp == 4
+    for row in found.rows:
+        if row.quantity in ("tokens", "concurrency") and min(pools) in left:
+            assert abs(row.percent) < 0.5, row  # the pool that decided was printed

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from planner import Scenario, answer, describe, encode, evaluate
+from planner import Scenario, answer, describe, encode, evaluate, ways
 from planner.hardware.parallel import Layout
 from planner.inputs import presets
 from planner.reports import commands
@@ -58,7 +58,7 @@ def test_an_example_shows_its_plan(example):
     scene = shown(page)
     assert (scene["title"], scene["detail"]) == answer.stated(evaluation)
     assert [each["text"] for each in scene["ways"]] == (
-        [] if evaluation.fits else answer.ways_to_fit(evaluation)
+        [] if evaluation.fits else ways.ways_to_fit(evaluation)
     )
     result = evaluation.plan
     latency = frames(page, "Time per token")

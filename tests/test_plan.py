@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import Plan, Scenario, decode, describe, plan
+from planner.hardware.context import refusal as context_refusal
 from planner.hardware.parallel import ONE_DEVICE, layouts
 from planner.inputs import presets
 from planner.inputs.scenario import NUMBERS
+from planner.models.drafting import EAGLE, MTP, refusal
 from planner.reports import arithmetic
 from tests.test_model import models
 
@@ -31,6 +33,36 @@ LESSON = [
 ]
 
 
+SETTINGS = ["", "fraction:0.5", "layer_us:60,bandwidth_efficiency:0.7", "pool_gib:20.5"]
+
+
+@st.composite
+def hosted(draw, model, layout):
+    """What of a model may be in host memory; mostly nothing."""
+    if layout.data > 1 or draw(st.integers(0, 3)):
+        return {}
+    layers = draw(st.integers(0, max(model.layers - layout.pipeline, 0)))
+    experts = draw(st.integers(0, model.layers)) if model.experts else 0
+    rates = {"host_bandwidth": draw(st.floats(1, 1000)), "host_link": draw(st.floats(0.1, 1000))}
+    return {"host_layers": layers, "host_experts": experts, **rates}
+
+
+def shared(model, tensor):
+    """Over how many devices the tokens of a request may be shared out."""
+    sizes = range(1, tensor + 1)
+    return [n for n in sizes if not context_refusal(model.groups, tensor, n)]
+
+
+@st.composite
+def drafted(draw, model, layout):
+    """Who may guess tokens for a model; mostly nobody."""
+    kind = draw(st.sampled_from(["", "", "", MTP, EAGLE, "llama-3.2-1b", "qwen3-0.6b"]))
+    if not kind or refusal(model, kind, layout.pipeline):
+        return {}
+    count = draw(st.integers(1, 16))
+    return {"draft": kind, "drafted": count, "accepted": draw(st.floats(1, count + 1))}
+
+
 @st.composite
 def scenarios(draw):
     """Any scenario that can be: every model, format, device and layout."""
@@ -40,8 +72,8 @@ def scenarios(draw):
     return Scenario(
         model=model,
         weights=draw(st.sampled_from([None, *presets.weight_formats()])),
-        cache_k=draw(st.sampled_from(list(presets.cache_formats()))),
-        cache_v=draw(st.sampled_from(list(presets.cache_formats()))),
+        cache_k=draw(st.sampled_from(list(presets.caches_of(presets.model(model))))),
+        cache_v=draw(st.sampled_from(list(presets.caches_of(presets.model(model))))),
         device=draw(st.sampled_from(list(presets.accelerators()))),
         tp=layout.tensor,
         pp=layout.pipeline,
@@ -53,10 +85,13 @@ def scenarios(draw):
         memory=draw(st.floats(1, 100_000)),
         peak=draw(st.floats(0.1, 100_000)),
         engine=draw(st.sampled_from(list(presets.engines()))),
-        set=draw(st.sampled_from(["", "fraction:0.5", "layer_us:60,bandwidth_efficiency:0.7"])),
+        set=draw(st.sampled_from(SETTINGS)),
         prompt=draw(st.sampled_from([0, 1, 500, 2**20])),
         prefix=draw(st.sampled_from([0, 1, 400, 2**20])),
         output=draw(st.sampled_from([0, 1, 500])),
+        **draw(hosted(presets.model(model), layout)),
+        **draw(drafted(presets.model(model), layout)),
+        dcp=draw(st.sampled_from(shared(presets.model(model), layout.tensor))),
     )
 
 

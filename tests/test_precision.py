@@ -282,6 +282,8 @@ def test_cache_bytes_per_element():
         "q4_0": 0.5625,
         "iq4_nl": 0.5625,
         "nvfp4": 0.5625,
+        "fp8-ds-mla": pytest.approx(656 / 576),
+        "fp8-ds-v4": 584 / 512,
     }
 
 

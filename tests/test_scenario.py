@@ -135,9 +135,11 @@ def test_a_link_is_complete_on_its_own(scenario):
 def test_what_came_later_means_by_its_absence_what_it_always_meant():
     # These may grow; a value in them may never change.
     formats = {"cache_k": "fp16", "cache_v": "fp16"}
-    layout = {"tp": 1, "pp": 1, "dp": 1, "ep": 1}
+    layout = {"tp": 1, "pp": 1, "dp": 1, "ep": 1, "dcp": 1}
     engine = {"engine": "ideal", "set": "", "prompt": 0, "prefix": 0, "output": 0}
-    assert {**formats, **layout, **engine} == ADDED
+    host = {"host_layers": 0, "host_experts": 0, "host_bandwidth": 89.6, "host_link": 32}
+    draft = {"draft": "", "drafted": 3, "accepted": 2}
+    assert {**formats, **layout, **engine, **host, **draft} == ADDED
 
 
 @pytest.mark.parametrize("old", OLD_LINKS, ids=[row["query"][:60] for row in OLD_LINKS])

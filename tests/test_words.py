@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import Scenario, answer, describe, evaluate, plan
+from planner import Scenario, answer, describe, evaluate, plan, ways
 from planner.inputs import presets
 from tests.test_plan import scenarios
 
@@ -122,7 +122,7 @@ def test_every_way_out_that_the_verdict_names_does_fit(scenario):
         for count in re.findall(pattern, detail):
             assert plan(scenario, **{name: int(count.replace(",", ""))}).fits
     if "an 8-bit cache" in detail:
-        assert plan(answer.with_small_cache(scenario)).fits
+        assert plan(ways.with_small_cache(scenario)).fits
 
 
 def test_what_is_needed_is_rounded_up():
@@ -146,10 +146,10 @@ def test_a_verdict_over_several_devices_says_so():
 
 def test_the_devices_that_a_verdict_asks_for_are_enough_and_no_more_than_needed():
     scenario = Scenario("llama-3.1-70b", device="h100-sxm", concurrency=64)
-    assert answer.more_devices(scenario) == 4
+    assert ways.more_devices(scenario) == 4
     assert not plan(replace(scenario, tp=2)).fits
     assert plan(replace(scenario, tp=4)).fits
-    assert answer.more_devices(replace(scenario, context=2**20, concurrency=4096)) == 0
+    assert ways.more_devices(replace(scenario, context=2**20, concurrency=4096)) == 0
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def fit_chart(dark):
 
 def experts(evaluation: Evaluation) -> Picture:
     """What a step reads of a mixture of experts over the concurrency, in GB, on all devices."""
-    scenario = replace(evaluation.plan.scenario, tp=1, pp=1, dp=1, ep=1)
+    scenario = replace(evaluation.plan.scenario, tp=1, pp=1, dp=1, ep=1, dcp=1)
     counts = np.union1d(CONCURRENCIES, scenario.concurrency)
     swept = plan(scenario, concurrency=counts)
     read = swept.weights_read_bytes / GB

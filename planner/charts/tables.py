@@ -3,7 +3,6 @@
 import pandas as pd
 
 from planner import describe
-from planner.inputs import presets
 from planner.inputs.overrides import TIME, read
 from planner.plan import Plan
 from planner.serving import Evaluation, time_figure
@@ -12,8 +11,7 @@ from planner.units import GIB
 
 def layers(own: Plan) -> pd.DataFrame:
     """The model's groups of layers, and what each keeps of one request at this precision."""
-    scenario = own.scenario
-    widths = [presets.cache_format(each).bytes for each in (scenario.cache_k, scenario.cache_v)]
+    widths = own.scenario.cache_widths
     rows = [
         {
             "layers": group.layers,
@@ -23,18 +21,23 @@ def layers(own: Plan) -> pd.DataFrame:
             "key width": group.key_dim,
             "value width": group.value_dim,
             "window (tokens)": group.window,
+            "read at most (entries)": group.top_k,
             "bytes per token": group.bytes_per_token(*widths),
             "fixed bytes": group.fixed_bytes,
         }
         for group in own.model.groups
     ]
-    return pd.DataFrame(rows).astype({"window (tokens)": "Int64"})
+    return pd.DataFrame(rows).astype(
+        {"window (tokens)": "Int64", "read at most (entries)": "Int64"}
+    )
 
 
 def reserve(evaluation: Evaluation) -> pd.DataFrame:
     """What the engine does with one device, term by term, in GiB as its log prints it."""
     held = evaluation.reserve
     fraction = f"{evaluation.engine.fraction:g} of the {evaluation.engine.fraction_of}"
+    if evaluation.engine.pool_gib:
+        fraction += ", left aside: the pool has a fixed size"
     rows = [
         ("device", held.total_bytes, "what can be allocated"),
         ("budget", held.budget_bytes, fraction),

@@ -9,7 +9,9 @@ from planner import answer, describe
 from planner.compare import mistakes
 from planner.compare.comparison import LETTERS, Comparison, Variant
 from planner.figures import FIGURES, Definition
+from planner.inputs import presets
 from planner.inputs.scenario import ADDED, ALL_NUMBERS, FIND, LENGTHS, Scenario
+from planner.models import drafting
 from planner.serving import Evaluation
 
 
@@ -107,6 +109,8 @@ def _written(scenario, name):
     value = getattr(scenario, name)
     if name in LENGTHS and not value:
         return "not given"
+    if name == "draft":
+        return drafting.NAMES.get(value) or presets.model(value).name
     if name in ALL_NUMBERS:
         number = ALL_NUMBERS[name]
         one = number.whole and value == 1
@@ -122,6 +126,7 @@ INPUTS = {
     "device": "Device",
     "engine": "Engine",
     "set": "Engine's figures",
+    "draft": "Drafter",
     **{name: number.label for name, number in ALL_NUMBERS.items()},
 }
 

@@ -12,7 +12,13 @@ from functools import cache
 import numpy as np
 
 from planner import formulas
-from planner.engines.passes import REFERENCE_VECTOR_FLOPS, PrefillTime, Work
+from planner.engines.passes import (
+    HOST_SHARE,
+    LEAST_COPIED,
+    REFERENCE_VECTOR_FLOPS,
+    PrefillTime,
+    Work,
+)
 from planner.files import rows
 
 # Sums of 16-bit products at 16 bits too: GeForce cards do them at twice the data sheet's rate.
@@ -101,16 +107,38 @@ class Timing:
         """Whether a prefill may go beyond the data sheet's rate, which is of sums at 32 bits."""
         return self.prefill_peak == "16-bit sums"
 
-    def decode(self, work: Work, requests) -> StepTime:
-        """One token of each of so many requests."""
-        tokens = np.asarray(requests, float)
-        return self._step(
+    def decode(self, work: Work, requests, each=1) -> StepTime:
+        """One token of each of so many requests; `each` where guesses are checked."""
+        requests = np.asarray(requests, float)
+        tokens = requests * each
+        step = self._step(
             work,
-            requests=tokens,
+            requests=requests,
             weights_bytes=work.read_bytes(tokens**self.covered_power),
-            cache_bytes=tokens * work.cache_bytes,
+            cache_bytes=requests * work.cache_bytes,
             flops=tokens * (2 * work.parameters + work.attention_flops),
         )
+        weights = self._host_s(work, work.host_weights_bytes(tokens**self.covered_power))
+        caches = self._host_s(work, requests * work.host_cache_bytes)
+        return replace(step, weights_s=step.weights_s + weights, cache_s=step.cache_s + caches)
+
+    def guess(self, work: Work, requests) -> StepTime:
+        """One guess for each of so many requests."""
+        return self.decode(work, requests)
+
+    def _host_s(self, work, read_bytes):
+        """Reading so much of host memory; the ideal engine does it at full bandwidth."""
+        seconds = work.host_read_s(read_bytes)
+        return seconds * HOST_SHARE if self.group == "ideal" else seconds
+
+    def _copied_s(self, work, tokens):
+        """What host memory holds of the weights, for one pass over so many tokens of prompts.
+
+        A pass of many tokens has it copied to a device, a short one leaves it to the processor.
+        """
+        held = work.host_weights_bytes(tokens)
+        copied = formulas.read_seconds(held, work.host_link)
+        return np.where(np.greater_equal(tokens, LEAST_COPIED), copied, self._host_s(work, held))
 
     def _step(self, work, requests, weights_bytes, cache_bytes, flops):
         def read(amount):
@@ -148,7 +176,7 @@ class Timing:
         part = piece / work.prompt_tokens
         arithmetic = self._compute_s(work, work.prefill_flops * part)
         fixed = formulas.layer_overhead_seconds(work.layers, self.pass_layer_ms * 1e-3)
-        return alone.total_s + arithmetic + fixed
+        return alone.total_s + arithmetic + fixed + self._copied_s(work, piece)
 
     def prompt(self, work: Work, pass_tokens) -> PrefillTime:
         """One prompt alone, in pieces of at most so many tokens, to its first token."""
@@ -158,10 +186,12 @@ class Timing:
         efficient = self.prefill_efficiency * peak * busy
         one = self._step(work, 1, work.read_bytes(1), 0.0, 0.0)
         sent = formulas.all_reduce_bytes(work.layers, work.width, work.prompt_tokens, work.devices)
+        passes = np.maximum(np.ceil(work.prompt_tokens / pass_tokens), 1)
+        copied = passes * self._copied_s(work, work.prompt_tokens / passes)
         return PrefillTime(
             compute_s=formulas.compute_seconds(work.prefill_flops, efficient),
             floor_s=self.prefill_floor_steps * one.total_s,
-            link_s=formulas.read_seconds(sent, self.link_efficiency * work.link),
+            link_s=formulas.read_seconds(sent, self.link_efficiency * work.link) + copied,
         )
 
     def changed(self, figures: dict[str, float]):

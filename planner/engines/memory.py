@@ -20,6 +20,7 @@ from planner.units import GIB
 WHEN = ("before", "inside", "on top")
 TERMS = ("weights", "non_torch", "activation", "graphs", "headroom")
 POOL_TAKEN = ("all", "as needed")
+HOSTS = ("processor", "none")
 GROUPS = ("", "older")
 
 
@@ -53,9 +54,11 @@ class Engine:
     group_slack, steps_in_flight, state_slots: see `paging.grouped`; window_share, states_share:
     `paging.shared`, the former also of models whose entries stand for several tokens;
     compressed_blocks: `paging.compressed`. hidden_tile, expert_tile: multiples to which MXFP4
-    experts are padded. pool_taken: “all” where the pool takes all that is left
-    at start, as vLLM does, so that its size says nothing about need; else “as needed”. flags: the
-    version whose start command is known here. group: “older” for an engine of the past.
+    experts are padded. pool_gib: a device's pool where its size is set by hand (vLLM's
+    kv_cache_memory_bytes), whatever the fraction; 0: what is left. pool_taken: “all” where the pool
+    takes all that is left at start, as vLLM does, so that its size says nothing about need; else
+    “as needed”. host: “processor” where the host works on layers in its own memory, or “none”.
+    flags: the version whose start command is known here. group: “older” for an engine of the past.
     """
 
     id: str
@@ -88,7 +91,9 @@ class Engine:
     compressed_window_share: float = 1.0
     states_share: float = 1.0
     compressed_blocks: str = "widest"
+    pool_gib: float = 0.0
     pool_taken: str = "as needed"
+    host: str = "processor"
     hidden_tile: int = 1
     expert_tile: int = 1
     flags: str = ""
@@ -103,6 +108,7 @@ class Engine:
             "printed_tokens": PRINTED,
             "compressed_blocks": COMPRESSED,
             "pool_taken": POOL_TAKEN,
+            "host": HOSTS,
             "group": GROUPS,
         }
         for name, known in choices.items():
@@ -217,6 +223,8 @@ def reserve(
         when = getattr(engine, f"{name}_charged")
         taken[when] = taken[when] + term
     pool = formulas.pool_bytes(engine.fraction, total_bytes, taken["before"], taken["inside"])
+    if engine.pool_gib:
+        pool = formulas.fixed_pool_bytes(engine.pool_gib * GIB, total_bytes, sum(terms.values()))
     cut = PAGINGS[engine.paging](engine, layers, pool, context_tokens, step)
     return Reserve(
         engine=engine,

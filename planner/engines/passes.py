@@ -20,6 +20,14 @@ from planner import formulas
 LAUNCH_VECTOR_FLOPS = 67e12  # FP32 rate of an H100, at which launches are stated
 # An overhead that a person states for the device is stated at this FP32 rate.
 REFERENCE_VECTOR_FLOPS = 30e12
+# The part of its memory's bandwidth that a host's processor reaches, and by what factor it may be
+# off. Assumed, no source states it: gpt-oss 120B with the experts of all 36 layers on hosts of 96
+# and 205 GB/s decodes 25 tokens a second (https://github.com/ikawrakow/ik_llama.cpp/pull/829,
+# https://github.com/ggml-org/llama.cpp/pull/15157), which comes to 0.3 and 0.6.
+HOST_SHARE, HOST_BAND = 0.55, 1.8
+# Tokens of a pass from which llama.cpp copies weights to a device instead of leaving the products
+# to the processor. Source: https://github.com/ggml-org/llama.cpp, ggml-cuda.cu, offload_op
+LEAST_COPIED = 32
 
 
 @dataclass(frozen=True)
@@ -37,7 +45,8 @@ class Work:
     stages: of the pipeline. peak, expert_peak: of the formats multiplied; peak16: at 16 bits;
     half_sum_peak: where sums are kept at 16 bits too. link: one way, bytes/s. vector_flops: FP32
     without matrix units; launch_scale: how much longer a launch takes than on an H100.
-    other_vendor: whether not NVIDIA's.
+    other_vendor: whether not NVIDIA's. host_: what is in host memory, where the processor reads it
+    at host_bandwidth and from where host_link leads to the devices, bytes/s.
     """
 
     layers: float
@@ -70,6 +79,11 @@ class Work:
     vector_flops: float
     launch_scale: float
     other_vendor: float
+    host_dense_bytes: float = 0.0
+    host_expert_bytes: float = 0.0
+    host_cache_bytes: float = 0.0
+    host_bandwidth: float = np.inf
+    host_link: float = np.inf
 
     @property
     def taken_share(self):
@@ -93,6 +107,15 @@ class Work:
         covered = 1 - (1 - self.taken_share) ** (tokens * self.groups)
         return self.expert_bytes * covered
 
+    def host_weights_bytes(self, tokens):
+        """Bytes of the weights in host memory that so many tokens read between them."""
+        covered = 1 - (1 - self.taken_share) ** (tokens * self.groups)
+        return self.host_dense_bytes + self.host_expert_bytes * covered
+
+    def host_read_s(self, read_bytes):
+        """Reading so much of host memory at its part of the bandwidth, seconds."""
+        return formulas.read_seconds(read_bytes, HOST_SHARE * self.host_bandwidth)
+
     def read_bytes(self, tokens):
         """Bytes of the weights that a pass over so many tokens of each group reads."""
         return self.dense_bytes + self.head_bytes + self.expert_read_bytes(tokens)
@@ -102,15 +125,17 @@ class Work:
         tokens, flops = self.prompt_tokens * prompts, self.prompt_flops * prompts
         return replace(self, prompt_tokens=tokens, prompt_flops=flops)
 
-    def ideal_step_s(self, requests, covered_power=1.0):
+    def ideal_step_s(self, requests, covered_power=1.0, each=1):
         """The lesson's formula: every weight and cache read once, at full bandwidth.
 
-        covered_power: by which requests count where experts are drawn.
+        covered_power: by which tokens count where experts are drawn, `each` of every request.
         """
-        tokens = np.asarray(requests, float) ** covered_power
-        return formulas.decode_step_seconds(
+        tokens = np.asarray(requests * each, float) ** covered_power
+        step = formulas.decode_step_seconds(
             self.read_bytes(tokens), requests * self.cache_bytes, self.bandwidth
         )
+        left = self.host_weights_bytes(tokens) + requests * self.host_cache_bytes
+        return step + formulas.read_seconds(left, self.host_bandwidth)
 
 
 @dataclass(frozen=True)
@@ -225,10 +250,13 @@ class PrefillTime:
         return self.compute_s + self.floor_s + self.link_s
 
 
-def pass_time(work: Work, kernels: Kernels, host: Host, tokens, decoding, prompts) -> PassTime:
-    """A pass over `tokens` tokens: one of each of `decoding` requests, the rest of prompts.
+def pass_time(
+    work: Work, kernels: Kernels, host: Host, tokens, decoding, prompts, each=1
+) -> PassTime:
+    """A pass over `tokens` tokens: `each` of every of `decoding` requests, the rest of prompts.
 
-    prompts: how many, or a part of one: 0.25 is a quarter of its attention.
+    prompts: how many, or a part of one: 0.25 is a quarter of its attention. each: more than one
+    where guesses are checked.
     """
     times = np.where(work.other_vendor, host.vendor_factor, 1.0)
     has_experts = np.greater(work.experts, 0)
@@ -237,33 +265,34 @@ def pass_time(work: Work, kernels: Kernels, host: Host, tokens, decoding, prompt
     body = kernels.matrix.seconds(
         work.dense_bytes, 2 * work.dense_parameters * tokens, bandwidth, work.peak
     )
-    last = decoding + prompts  # only the last token of each meets the head
+    last = decoding * each + prompts  # only the last token of a prompt meets the head
     head = kernels.head.seconds(
         work.head_bytes, 2 * work.head_parameters * last, bandwidth, work.peak16
     )
     experts = kernels.experts.seconds(
         routed_bytes, 2 * routed * tokens, bandwidth, work.expert_peak
     )
+    left_s = work.host_read_s(work.host_weights_bytes(tokens))
     reading = (
         kernels.matrix.reading_s(work.dense_bytes, bandwidth)
         + kernels.head.reading_s(work.head_bytes, bandwidth)
         + kernels.experts.reading_s(routed_bytes, bandwidth)
     )
     cache = kernels.cache.seconds(
-        decoding * work.cache_bytes, decoding * work.latent_flops, bandwidth, work.peak16
+        decoding * work.cache_bytes, decoding * each * work.latent_flops, bandwidth, work.peak16
     )
     attended = formulas.compute_seconds(
         prompts * work.prompt_flops, kernels.prompt.peak_share * work.peak16
     )
     return PassTime(
-        weights_s=times * (body + head),
+        weights_s=times * (body + head) + left_s,
         experts_s=times * np.where(has_experts, experts, 0.0),
-        cache_s=times * cache,
+        cache_s=times * cache + work.host_read_s(decoding * work.host_cache_bytes),
         prompts_s=times * attended,
         sums_s=times * _sums_s(work, kernels, host, tokens),
         launches_s=times * _launches_s(work, kernels, host),
         host_s=(host.step_us + host.request_us * decoding) * 1e-6,
-        reading_s=times * reading,
+        reading_s=times * reading + left_s,
     )
 
 

@@ -86,9 +86,14 @@ class KernelTiming:
         """What stands behind the constants, in words."""
         return f"single kernels, and {fitted_on()}"
 
-    def decode(self, work: Work, requests) -> PassTime:
-        """One token of each of so many requests."""
-        return pass_time(work, self.kernels, self.host, requests, requests, 0.0)
+    def decode(self, work: Work, requests, each=1) -> PassTime:
+        """One token of each of so many requests; `each` where guesses are checked."""
+        return pass_time(work, self.kernels, self.host, requests * each, requests, 0.0, each)
+
+    def guess(self, work: Work, requests) -> PassTime:
+        """One guess for each of so many requests, within a step that is scheduled once."""
+        within = replace(self.host, step_us=0.0, request_us=0.0)
+        return pass_time(work, self.kernels, within, requests, requests, 0.0)
 
     def shared_s(self, work: Work, alone: PassTime, requests, piece):
         """A step in which `piece` tokens of prompts are read as well, seconds."""

@@ -25,6 +25,7 @@ from functools import lru_cache
 import numpy as np
 
 from planner import formulas
+from planner.hardware.context import shared
 
 MOST_DEVICES = 64
 
@@ -80,15 +81,22 @@ def stage_layers(layers, pipeline):
     return tuple(each + (pipeline - 1 - over <= stage < pipeline - 1) for stage in range(pipeline))
 
 
+def kinds_in_order(kinds):
+    """The kind of each layer, from the first to the last, by its place in `kinds`.
+
+    kinds: the model's layers of each. Layer i of a kind's n stands at (i + ½) / n of the depth.
+    """
+    depth = np.concatenate([(np.arange(count) + 0.5) / count for count in kinds])
+    return np.repeat(np.arange(len(kinds)), kinds)[np.argsort(depth, kind="stable")]
+
+
 def stage_kinds(kinds, pipeline):
     """Layers of each kind on each pipeline stage: a tuple of counts for every stage.
 
-    kinds: the model's layers of each kind. Layer i of the n of a kind stands at (i + ½) / n of the
-    model's depth; in that order layers are dealt, `stage_layers` to a stage. So a stage's counts
-    add up to its layers, and a kind's to all that the model has.
+    kinds: the model's layers of each kind. They are dealt in order, `stage_layers` to a stage, so
+    that a stage's counts add up to its layers, and a kind's to all that the model has.
     """
-    depth = np.concatenate([(np.arange(count) + 0.5) / count for count in kinds])
-    kind = np.repeat(np.arange(len(kinds)), kinds)[np.argsort(depth, kind="stable")]
+    kind = kinds_in_order(kinds)
     ends = np.cumsum(stage_layers(len(kind), pipeline))[:-1]
     counted = (np.bincount(own, minlength=len(kinds)) for own in np.split(kind, ends))
     return tuple(tuple(counts.tolist()) for counts in counted)
@@ -104,7 +112,8 @@ class Stage:
     groups: its layers by kind, each with the device's own key-value heads. always_read_bytes: what
     every step reads of the weights; experts_bytes: the routed experts, of which it reads a part.
     fixed_bytes: the part of one request's cache that does not grow. bytes_per_token and windows:
-    what grows and how far, as formulas.max_context takes them (∞ where there is no window).
+    what grows and how far, as formulas.max_context takes them (∞ where there is no window). reads:
+    in pairs of the two, what a new token reads of it; all of it for most models.
     """
 
     index: int
@@ -115,6 +124,7 @@ class Stage:
     fixed_bytes: float
     bytes_per_token: tuple[float, ...]
     windows: tuple[float, ...]
+    reads: tuple[tuple[float, float], ...] = ()
 
     @property
     def layers(self):
@@ -130,12 +140,22 @@ class Stage:
             self.fixed_bytes, self.bytes_per_token, self.windows, context_tokens
         )
 
+    def request_read_bytes(self, context_tokens):
+        """What of it a new token reads."""
+        return formulas.layered_cache_bytes(
+            self.fixed_bytes,
+            [each for each, _ in self.reads],
+            [most for _, most in self.reads],
+            context_tokens,
+        )
 
-def stages(layout, groups, weights, *, key_bytes=2, value_bytes=2):
+
+def stages(layout, groups, weights, *, key_bytes=2, value_bytes=2, index_bytes=2, shared_by=1):
     """A tuple with the Stage of each pipeline stage.
 
     groups: a Model's groups of layers. weights: a precision.Weights of the whole model. key_bytes
-    and value_bytes: per cached element.
+    and value_bytes: per cached element, index_bytes: per element of an indexer's key. shared_by:
+    devices of a tensor group that keep the tokens of a request between them; see `context`.
     """
     total = sum(group.layers for group in groups)
     made = []
@@ -148,7 +168,8 @@ def stages(layout, groups, weights, *, key_bytes=2, value_bytes=2):
         first = weights.embedding / layout.tensor if index == 0 else 0
         if index == 0 and layout.pipeline > 1 and np.all(np.equal(weights.embedding, 0)):
             first = weights.head / layout.tensor  # a tied matrix is needed at both ends
-        stores = [store for group in own for store in group.stores(key_bytes, value_bytes)]
+        widths = (key_bytes, value_bytes, index_bytes)
+        stores = shared([pair for group in own for pair in group.stores(*widths)], shared_by)
         made.append(
             Stage(
                 index=index,
@@ -159,6 +180,7 @@ def stages(layout, groups, weights, *, key_bytes=2, value_bytes=2):
                 fixed_bytes=sum(group.layers * state_bytes(group, layout.tensor) for group in own),
                 bytes_per_token=tuple(each for each, _ in stores),
                 windows=tuple(most for _, most in stores),
+                reads=shared([pair for group in own for pair in group.reads(*widths)], shared_by),
             )
         )
     return tuple(made)
@@ -245,7 +267,7 @@ def step_read_bytes(layout, made, concurrency, context_tokens, experts_read=1.0)
     pipeline that is kept full with several batches gains in tokens a second, never in this time.)
     """
     requests = requests_per_group(concurrency, layout.data)
-    cache = sum(requests * stage.request_bytes(context_tokens) for stage in made)
+    cache = sum(requests * stage.request_read_bytes(context_tokens) for stage in made)
     return weights_read_bytes(made, experts_read), cache
 
 

@@ -11,6 +11,7 @@ from planner.models.notation import shorten
 
 MEMORY = {
     "fraction": Number("Memory fraction", "", 0.01, 1),
+    "pool_gib": Number("Cache pool of a fixed size", "GiB", 0, 100_000),
     "non_torch_gib": Number("Libraries and buffers", "GiB", 0, 1000),
     "link_gib": Number("More with several devices", "GiB", 0, 1000),
     "graphs_gib": Number("Captured graphs", "GiB", 0, 1000),

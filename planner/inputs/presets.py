@@ -6,6 +6,7 @@ from functools import cache
 from planner.engines.memory import Engine, Figure
 from planner.files import rows
 from planner.hardware.accelerator import Accelerator
+from planner.models import drafting
 from planner.models.model import Model
 from planner.models.notation import PREFIX, model_from_text, shorten
 from planner.models.precision import CacheFormat, WeightFormat
@@ -27,6 +28,14 @@ def model(choice: str) -> Model:
         weight_format(found.dtype)
         return found
     return _known(models(), choice)
+
+
+def draft_model(choice: str) -> Model | None:
+    """The model that drafts, by its id or notation; None where it is a part of the model itself.
+
+    ValueError where it is neither.
+    """
+    return None if choice in drafting.NAMES else model(choice)
 
 
 @cache
@@ -78,6 +87,12 @@ def weight_formats() -> dict[str, WeightFormat]:
 def cache_formats() -> dict[str, CacheFormat]:
     """Every format of keys and values in presets/precisions.csv by its id, likewise."""
     return _formats("cache", CacheFormat)
+
+
+def caches_of(model: Model) -> dict[str, CacheFormat]:
+    """The formats in which a model's keys and values can be stored, by their ids."""
+    widths = {0, *(group.key_dim for group in model.groups if not group.value_dim)}
+    return {id: each for id, each in cache_formats().items() if each.latent_dim in widths}
 
 
 def _formats(use, kind):

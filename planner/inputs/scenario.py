@@ -10,11 +10,14 @@ from dataclasses import dataclass, fields
 
 from planner.engines import defaults
 from planner.engines.memory import Engine
-from planner.hardware import parallel
+from planner.hardware import context, host, parallel
 from planner.hardware.accelerator import Accelerator
+from planner.hardware.host import Placed
 from planner.hardware.parallel import Layout
 from planner.inputs import overrides, presets
 from planner.inputs.link import Named, Notice, Number, read_values, write
+from planner.models import drafting
+from planner.models.drafting import Drafter
 from planner.models.model import Model
 from planner.models.notation import shorten
 from planner.units import GB
@@ -36,8 +39,19 @@ PARALLEL = {
     "pp": Number("Pipeline stages", "devices", 1, parallel.MOST_DEVICES, whole=True),
     "dp": Number("Data-parallel attention", "groups", 1, parallel.MOST_DEVICES, whole=True),
     "ep": Number("Expert parallel", "devices", 1, parallel.MOST_DEVICES, whole=True),
+    "dcp": Number("Decode context parallel", "devices", 1, parallel.MOST_DEVICES, whole=True),
 }
-ALL_NUMBERS = {**NUMBERS, **LENGTHS, **PARALLEL}
+HOST = {
+    "host_layers": Number("Layers in host memory", "layers", 0, 2000, whole=True),
+    "host_experts": Number("Layers with experts in host memory", "layers", 0, 2000, whole=True),
+    "host_bandwidth": Number("Bandwidth of host memory", "GB/s", 1, 100_000),
+    "host_link": Number("Link to host memory", "GB/s", 0.1, 100_000),
+}
+DRAFT = {
+    "drafted": Number("Drafted tokens", "tokens", 1, 16, whole=True),
+    "accepted": Number("Acceptance length", "tokens a step", 1, 17),
+}
+ALL_NUMBERS = {**NUMBERS, **LENGTHS, **PARALLEL, **HOST, **DRAFT}
 # Parameters that came after the first links: left out of a link where they have this value, which
 # is what a link without them has always meant.
 ADDED = {
@@ -52,6 +66,14 @@ ADDED = {
     "prompt": 0,
     "prefix": 0,
     "output": 0,
+    "host_layers": 0,
+    "host_experts": 0,
+    "host_bandwidth": 89.6,  # two channels of DDR5-5600: 2 × 8 bytes × 5.6 GT/s
+    "host_link": 32,  # PCIe 4.0 of 16 lanes
+    "draft": "",
+    "drafted": 3,
+    "accepted": 2,
+    "dcp": 1,
 }
 FIND = {
     "model": presets.model,
@@ -71,6 +93,7 @@ PARAMETERS = {
     **{name: _named(find) for name, find in FIND.items()},
     **ALL_NUMBERS,
     "set": Named(overrides.read, lambda _: "the engine's own figures are used instead"),
+    "draft": Named(presets.draft_model, lambda _: "nothing is drafted instead"),
 }
 
 
@@ -87,6 +110,11 @@ class Scenario:
     engine: who serves; set: figures of it that were changed, as `settings.read` reads them. prompt:
     tokens of a request's prompt, 0 where it is the whole context; prefix: how many of them are in
     the cache already; output: tokens that a request writes, 0 where no new prompts arrive.
+    host_layers, host_experts: the first so many layers, or only their experts, are in host memory,
+    of which host_bandwidth GB/s are read; host_link: GB/s from there to a device. draft: who
+    guesses tokens ahead, “mtp”, “eagle” or a model as above, “” for nobody; drafted: how many in a
+    step; accepted: tokens that a step yields in the mean, the model's own among them. dcp:
+    so many tensor-parallel devices that would store the same share out the tokens of a request.
     Raises ValueError, naming the input, on a value that is not allowed.
 
     >>> from planner import Scenario
@@ -116,6 +144,14 @@ class Scenario:
     prompt: int = 0
     prefix: int = 0
     output: int = 0
+    host_layers: int = 0
+    host_experts: int = 0
+    host_bandwidth: float = 89.6
+    host_link: float = 32
+    draft: str = ""
+    drafted: int = 3
+    accepted: float = 2
+    dcp: int = 1
 
     def __post_init__(self):
         for name, find in FIND.items():
@@ -127,6 +163,9 @@ class Scenario:
                 find(value)
             except ValueError as problem:
                 raise ValueError(f"{name}: {problem}") from None
+        for name in ("cache_k", "cache_v"):
+            if getattr(self, name) not in presets.caches_of(self.the_model):
+                raise ValueError(f"{name}: {OF_LATENTS}")
         for name, value in device_numbers(self.device).items():
             if getattr(self, name) is None:
                 object.__setattr__(self, name, value)
@@ -142,6 +181,20 @@ class Scenario:
             object.__setattr__(self, name, number.nearest(value))
         for refusal in parallel.refusals(self.layout, self.the_model, self.layout.devices):
             raise ValueError(f"{SHORT[refusal.name]}: {refusal.text}")
+        shared = context.refusal(self.the_model.groups, self.tp, self.dcp)
+        if shared:
+            raise ValueError(f"dcp: {shared}")
+        for name, why, _ in host.refusals(self.placed, self.the_model, self.layout):
+            raise ValueError(f"host_{name}: {why}")
+        try:
+            presets.draft_model(self.draft)
+        except ValueError as problem:
+            raise ValueError(f"draft: {problem}") from None
+        refused = drafting.refusal(self.the_model, self.draft, self.pp)
+        if refused:
+            raise ValueError(f"draft: {refused}")
+        if self.accepted > self.drafted + 1:
+            raise ValueError(f"accepted: a step of {self.drafted} drafted tokens yields no more")
         try:
             overrides.read(self.set)
         except ValueError as problem:
@@ -177,15 +230,28 @@ class Scenario:
         )
 
     @property
-    def cache_widths(self) -> tuple[float, float]:
-        """Bytes of one stored element of a key, and of a value."""
-        return tuple(presets.cache_format(each).bytes for each in (self.cache_k, self.cache_v))
+    def cache_widths(self) -> tuple[float, float, float]:
+        """Bytes of one stored element of a key, of a value, and of an indexer's key."""
+        keys, values = (presets.cache_format(each) for each in (self.cache_k, self.cache_v))
+        return keys.bytes, values.bytes, keys.index_bytes
 
     @property
     def layout(self) -> Layout:
         return Layout(tensor=self.tp, pipeline=self.pp, data=self.dp, expert=self.ep)
 
+    def drafter(self, model: Model) -> Drafter | None:
+        """Who guesses tokens ahead for a model, this scenario's or another; None for nobody."""
+        if not self.draft:
+            return None
+        return drafting.drafter(model, self.draft, presets.draft_model(self.draft))
 
+    @property
+    def placed(self) -> Placed:
+        """What of the model is in host memory."""
+        return Placed(self.host_layers, self.host_experts)
+
+
+OF_LATENTS = "this format is of latents of another width than the model's"
 SHORT = {"tensor": "tp", "pipeline": "pp", "data": "dp", "expert": "ep", "devices": "tp"}
 
 
@@ -230,7 +296,20 @@ def decode(query: str | Mapping[str, Sequence[str]]) -> tuple[Scenario, tuple[No
     “many” is not a number; 8,192 is used instead.
     """
     values, notices = read_values(query, PARAMETERS, _default)
+    for name in ("cache_k", "cache_v"):
+        if values[name] not in presets.caches_of(presets.model(values["model"])):
+            plain = presets.cache_format(ADDED[name]).name
+            text = OF_LATENTS[:1].upper() + OF_LATENTS[1:]
+            notices.append(Notice(name, text, f"{plain} is used instead"))
+            values[name] = ADDED[name]
     values |= _divisible(values, notices)
+    groups = presets.model(values["model"]).groups
+    shared = context.refusal(groups, values["tp"], values["dcp"])
+    if shared:
+        notices.append(Notice("dcp", shared[:1].upper() + shared[1:], "1 is used instead"))
+        values["dcp"] = 1
+    values |= _placeable(values, notices)
+    values |= _draftable(values, notices)
     return Scenario(**values), tuple(notices)
 
 
@@ -240,6 +319,34 @@ def _default(name, values):
         return presets.model(values["model"]).dtype
     known = getattr(Scenario, name)
     return device_numbers(values["device"])[name] if known is None else known
+
+
+def _draftable(values, notices):
+    """Nobody where the model has no such drafter; at most one token more than are drafted."""
+    refused = drafting.refusal(presets.model(values["model"]), values["draft"], values["pp"])
+    most, found = values["drafted"] + 1, {}
+    if refused:
+        text = refused[:1].upper() + refused[1:]
+        notices.append(Notice("draft", text, "nothing is drafted instead"))
+        found["draft"] = ""
+    if values["accepted"] > most:
+        why = f"A step of {values['drafted']} drafted tokens yields {most} at most"
+        notices.append(Notice("accepted", why, f"{most} is used instead"))
+        found["accepted"] = most
+    return found
+
+
+def _placeable(values, notices):
+    """The nearest that can be in host memory, and a notice for what cannot."""
+    model = presets.model(values["model"])
+    layout = Layout(values["tp"], values["pp"], values["dp"], values["ep"])
+    placed = Placed(values["host_layers"], values["host_experts"])
+    wrong = host.refusals(placed, model, layout)
+    notices.extend(
+        Notice(f"host_{name}", why[:1].upper() + why[1:], f"{nearest} is used instead")
+        for name, why, nearest in wrong
+    )
+    return {f"host_{name}": nearest for name, _, nearest in wrong}
 
 
 def _divisible(values, notices):

@@ -4,6 +4,7 @@ A plan and every measurement on the Accuracy page are timed by what these two fu
 model, its formats, a layout, a device and a load.
 """
 
+import math
 from dataclasses import dataclass
 
 from planner import formulas
@@ -11,6 +12,7 @@ from planner.engines.passes import LAUNCH_VECTOR_FLOPS, Kernels, Work
 from planner.engines.timing import Shares, kernel_shares
 from planner.hardware import parallel
 from planner.hardware.accelerator import Accelerator
+from planner.hardware.host import NOTHING, Placed, split_groups
 from planner.hardware.parallel import Layout
 from planner.models.model import LayerGroup, Model
 from planner.models.precision import CacheFormat, WeightFormat, Weights
@@ -72,15 +74,41 @@ class Rates:
 
 @dataclass(frozen=True)
 class Load:
-    """Tokens of each request, of its prompt, and of those the ones that no cached prefix spares."""
+    """Tokens of each request, of its prompt, and of those the ones that no cached prefix spares.
+
+    shared_by: devices of a tensor group that keep a request's tokens between them.
+    """
 
     context: float
     prompt: float
     new: float
+    shared_by: int = 1
 
 
-def work(model: Model, formats: Formats, layout: Layout, rates: Rates, load: Load) -> Work:
+@dataclass(frozen=True)
+class Host:
+    """What of a model is in host memory, and how fast that is read and sent, bytes/s."""
+
+    placed: Placed = NOTHING
+    bandwidth: float = math.inf
+    link: float = math.inf
+
+
+ALL_ON_DEVICES = Host()
+
+
+def work(
+    model: Model,
+    formats: Formats,
+    layout: Layout,
+    rates: Rates,
+    load: Load,
+    host: Host = ALL_ON_DEVICES,
+) -> Work:
     """What the model asks of one device; arrays where the rates or the load have arrays."""
+    ours, rest = split_groups(model.groups, host.placed.layers)
+    kept = 1 - host.placed.layers / model.layers
+    kept_experts = 1 - host.placed.expert_layers / model.layers
     tensor, weights = layout.tensor, formats.weights
     inner = (
         model.parameters
@@ -99,16 +127,16 @@ def work(model: Model, formats: Formats, layout: Layout, rates: Rates, load: Loa
         mixer_matrices=5 if latent else 2,  # latent: two down, one absorbed more
         feeds=idle or model.layers,
         width=model.width,
-        dense_bytes=weights.body / tensor,
+        dense_bytes=kept * weights.body / tensor,
         dense_parameters=inner / tensor,
         head_bytes=weights.head / tensor,
         head_parameters=model.head_parameters / tensor,
-        expert_bytes=weights.experts / layout.stage_devices,
+        expert_bytes=kept_experts * weights.experts / layout.stage_devices,
         expert_parameters=model.expert_parameters / layout.stage_devices,
         experts=model.experts,
         taken=model.experts_per_token,
         groups=layout.data,
-        cache_bytes=_cache_bytes(model, formats, tensor, load.context),
+        cache_bytes=_cache_bytes(rest, formats, tensor, load.context) / load.shared_by,
         attention_flops=model.attention_flops(lambda g: g.attended(load.context)) / tensor,
         latent_flops=_latent_flops(model, load.context) / tensor,
         prompt_tokens=load.new,
@@ -118,6 +146,11 @@ def work(model: Model, formats: Formats, layout: Layout, rates: Rates, load: Loa
         / tensor,
         devices=tensor,
         stages=layout.pipeline,
+        host_dense_bytes=(1 - kept) * weights.body,
+        host_expert_bytes=(1 - kept_experts) * weights.experts,
+        host_cache_bytes=_cache_bytes(ours, formats, 1, load.context),
+        host_bandwidth=host.bandwidth,
+        host_link=host.link,
         **of_device(rates, formats),
     )
 
@@ -139,12 +172,13 @@ def of_device(rates: Rates, formats: Formats) -> dict[str, float]:
     }
 
 
-def _cache_bytes(model, formats, tensor, context):
-    """Cache of one request on one device of each stage, added up."""
+def _cache_bytes(groups, formats, tensor, context):
+    """What a new token reads of a request's cache on one device of each stage, added up."""
     found = 0.0
-    for group in model.groups:
+    for group in groups:
         own = parallel.device_group(group, tensor)
-        for each, most in own.stores(formats.cache_k.bytes, formats.cache_v.bytes):
+        widths = (formats.cache_k.bytes, formats.cache_v.bytes, formats.cache_k.index_bytes)
+        for each, most in own.reads(*widths):
             found = found + each * formulas.cached_tokens(context, most)
         found = found + group.layers * float(parallel.state_bytes(group, tensor))
     return found
@@ -158,7 +192,7 @@ def _latent_flops(model, context):
             group.query_heads,
             group.key_dim,
             group.key_dim - LATENT_ROTATED,
-            formulas.cached_tokens(context, group.span),
+            formulas.cached_tokens(context, min(group.span, group.top_k or math.inf)),
         )
         for group in model.groups
         if group.kind == "latent"

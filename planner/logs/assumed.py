@@ -231,7 +231,7 @@ def _layout(reading, link, found):
 
 def _unsaid(reading, engine, found):
     """The share of memory and the size of a block."""
-    if reading.fraction is None and engine.fraction < 1:
+    if reading.fraction is None and engine.fraction < 1 and not reading.set_pool_gib:
 
         def less(setup):
             return setup._replace(engine=setup.engine.changed(fraction=0.9 * engine.fraction))

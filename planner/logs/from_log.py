@@ -13,17 +13,19 @@ from typing import NamedTuple
 from planner import describe
 from planner.files import PRESETS, rows
 from planner.inputs import overrides, presets
-from planner.inputs.scenario import NUMBERS, Scenario, decode
+from planner.inputs.scenario import ADDED, DRAFT, NUMBERS, Scenario, decode
 from planner.logs import identify
 from planner.logs.assumed import Assumed, fill, marked
 from planner.logs.parse import LogReading, read_log
 from planner.logs.predicted import Setup, predicted, without_model
 from planner.logs.reconcile import Row
+from planner.models import drafting
 from planner.models.notation import shorten
 from planner.units import GB, GIB
 
 CHOSEN = ("model", "device", "weights")  # which count before what the log says
 ASKED = ("model", "device", "weights", "cache_k", "cache_v", "context", "tp")
+NUMBERS_DRAFTED = DRAFT["drafted"]
 FAR = 0.1  # from which difference on a row's model or format is doubted
 
 
@@ -93,6 +95,9 @@ def plan_of_reading(reading: LogReading, text: str | bytes = "", **given: str) -
     link |= given | said
     reading, filled, assumed = fill(reading, link, given, asked, notes)
     link |= filled
+    if link.get("draft") and "accepted" not in given:
+        text = f"{ADDED['accepted']:g} tokens a step with the drafter; a start-up log does not say"
+        assumed += (Assumed("acceptance length", text),)
     scenario, wrong = decode({name: [str(value)] for name, value in link.items() if value})
     notes += [f"{each.parameter}: {each.text}" for each in wrong]
     setup = Setup(
@@ -156,10 +161,30 @@ def _said(reading, link, notes):
     """Values of a link that the log states; those that it leaves out are not there."""
     model = presets.model(link["model"]) if link["model"] else None
     found = {**_layout(reading, model), **_load(reading), "engine": _engine(reading)}
+    found |= {**_left(reading, model), **_draft(reading, model)}
     if reading.total_gib is not None and reading.engine != "llama.cpp":
         found["memory"] = f"{reading.total_gib * GIB / GB:.3f}"
     found["set"] = _set(reading)
     return {name: value for name, value in found.items() if value}
+
+
+def _left(reading, model):
+    """Layers that llama.cpp left to the host: those that it counts beside the output head."""
+    if not model or not reading.all_layers or reading.offloaded_layers is None:
+        return {}
+    left = min(reading.all_layers - reading.offloaded_layers, model.layers - 1)
+    return {"host_layers": left if left > 0 else 0}
+
+
+def _draft(reading, model):
+    """The model's own prediction layers where they draft; of another drafter no more is known."""
+    method = (reading.drafting or "").lower()
+    if not model or not method.endswith(("mtp", "nextn")):
+        return {}
+    if drafting.refusal(model, drafting.MTP, reading.pipeline_parallel or 1):
+        return {}
+    count = NUMBERS_DRAFTED.nearest(reading.drafted or 1)
+    return {"draft": drafting.MTP, "drafted": count}
 
 
 def _engine(reading):
@@ -190,7 +215,11 @@ def _load(reading):
 
 def _set(reading):
     """The engine's figures that the log states itself."""
-    stated = {"fraction": reading.fraction, "block_tokens": reading.block_tokens}
+    stated = {
+        "fraction": reading.fraction,
+        "pool_gib": reading.set_pool_gib,
+        "block_tokens": reading.block_tokens,
+    }
     return overrides.write(
         {
             name: value
@@ -211,7 +240,8 @@ def _layout(reading, model):
     experts = reading.expert_parallel
     if reading.expert_parallel_on == "True" and model and model.experts:
         experts = (tensor or 1) * (data or 1)
-    return {"tp": tensor, "pp": reading.pipeline_parallel, "dp": data, "ep": experts}
+    shared = {"tp": tensor, "pp": reading.pipeline_parallel, "dp": data, "ep": experts}
+    return shared | {"dcp": reading.context_parallel}
 
 
 def _alike(said, given):
@@ -238,12 +268,10 @@ def _beside(reading):
     if reading.refused or reading.needed_gib is not None:
         yield "The engine refused to start: its cache would not hold one request."
     if reading.is_set:
-        yield "The size of the pool was set by hand; it follows from nothing."
+        yield "The size of the pool was set by hand; it is taken as given."
     if (reading.drafting or "none") != "none" or reading.draft_model:
         method = shorten(reading.drafting or reading.draft_model or "", 40)
-        yield f"Speculative decoding ({method}): the weights of its drafter are in no prediction."
-    if reading.context_parallel and reading.context_parallel > 1:
-        yield "Decode context parallelism splits the cache further; that is not predicted."
+        yield (f"Speculative decoding ({method}): the weights of its drafter are in no row here.")
     if reading.offload_gib or reading.overridden:
         yield "Part of the weights is in host memory; their size on the device is not predicted."
 

@@ -12,7 +12,7 @@ from planner.logs import defaults
 from planner.logs.parse import LogReading
 from planner.logs.reconcile import Row, reconcile
 from planner.models.model import Model
-from planner.plan import weights_of
+from planner.plan import WIDTHS, weights_of
 from planner.pools import cache_layers
 from planner.units import GB
 
@@ -97,15 +97,13 @@ def model_of(scenario: Scenario, reading: LogReading) -> dict:
     model = scenario.the_model
     whole = reading.engine == "llama.cpp"
     layout = ONE_DEVICE if whole else scenario.layout
-    key_bytes, value_bytes = scenario.cache_widths
+    widths = dict(zip(WIDTHS, scenario.cache_widths, strict=True))
     weights = weights_of(model, scenario.weights)
-    stage = parallel.stages(
-        layout, model.groups, weights, key_bytes=key_bytes, value_bytes=value_bytes
-    )[0]
+    stage = parallel.stages(layout, model.groups, weights, **widths)[0]
     held = stage.weights_bytes
     if whole:
         held -= weights.embedding  # which stays with the processor
-    alone = replace(scenario, tp=1, pp=1, dp=1, ep=1) if whole else scenario
+    alone = replace(scenario, tp=1, pp=1, dp=1, ep=1, dcp=1) if whole else scenario
     layers = cache_layers(alone, stage)
     layers = _with_drafter(model, reading, layers)
     return {

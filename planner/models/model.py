@@ -23,6 +23,7 @@ LIMITS = {
     "stride": (1, 65_536),
     "state_bytes": (0, 10**10),
     "index_bytes": (0, 10**6),
+    "top_k": (1, 10**9),
     "width": (0, 10**6),
     "expert_width": (0, 10**6),
     "parameters": (1, 10**15),
@@ -50,6 +51,7 @@ class LayerGroup:
     query head multiplies and sums over in prefill, where that differs from what is stored.
     window: most tokens kept. stride: every so many tokens become one stored entry, beside the
     window in full. index_bytes: extra bytes of an entry, the key of a sparse-attention indexer.
+    top_k: entries that a new token reads of those stored, the best by the indexer; None: all.
     state_bytes: the fixed state of a recurrent layer for one request. A layer with query heads and
     no key-value heads reads the cache of another one. Raises ValueError on an impossible number.
 
@@ -69,31 +71,57 @@ class LayerGroup:
     index_bytes: int = 0
     query_dim: int | None = None
     output_dim: int | None = None
+    top_k: int | None = None
 
     def __post_init__(self):
-        _check(self, may_be_none=("window", "query_dim", "output_dim"))
+        _check(self, may_be_none=("window", "query_dim", "output_dim", "top_k"))
         for given, stored in (("query_dim", self.key_dim), ("output_dim", self.value_dim)):
             if getattr(self, given) is None:
                 object.__setattr__(self, given, stored)
 
-    def stores(self, key_bytes=FP16_BYTES, value_bytes=FP16_BYTES):
+    def stores(self, key_bytes=FP16_BYTES, value_bytes=FP16_BYTES, index_bytes=FP16_BYTES):
         """What these layers keep for one request: pairs of bytes per token and most tokens.
 
         The most is ∞ where the cache grows for ever. Layers that keep nothing give no pair.
+        index_bytes: of an element of an indexer's key.
         """
-        entry = formulas.kv_bytes_per_token(
-            self.layers, self.kv_heads, self.key_dim, self.value_dim, key_bytes, value_bytes
-        )
-        indexed = entry + self.layers * self.index_bytes
+        entry, index = self._entry_bytes(key_bytes, value_bytes, index_bytes)
+        indexed = entry + index
         if self.stride == 1:
             pairs = [(indexed, self.span)]
         else:
             pairs = [(entry, self.window or 0), (indexed / self.stride, ENDLESS)]
         return [(each, most) for each, most in pairs if each and most]
 
-    def bytes_per_token(self, key_bytes=FP16_BYTES, value_bytes=FP16_BYTES):
-        """Bytes one token adds to one request's cache in these layers, while no window is full."""
-        return sum(each for each, _ in self.stores(key_bytes, value_bytes))
+    def reads(self, key_bytes=FP16_BYTES, value_bytes=FP16_BYTES, index_bytes=FP16_BYTES):
+        """What a new token reads of what these layers keep, in the same pairs.
+
+        All of it, or with an indexer every key of that and the `top_k` best of the entries.
+        """
+        if self.top_k is None:
+            return self.stores(key_bytes, value_bytes, index_bytes)
+        entry, index = self._entry_bytes(key_bytes, value_bytes, index_bytes)
+        if self.stride == 1:
+            pairs = [(entry, min(self.span, self.top_k)), (index, self.span)]
+        else:
+            far = (entry / self.stride, self.top_k * self.stride)
+            pairs = [(entry, self.window or 0), far, (index / self.stride, ENDLESS)]
+        return [(each, most) for each, most in pairs if each and most]
+
+    def _entry_bytes(self, key_bytes, value_bytes, index_bytes):
+        """Bytes of an entry in all these layers, and of its indexer's keys."""
+        entry = formulas.kv_bytes_per_token(
+            self.layers, self.kv_heads, self.key_dim, self.value_dim, key_bytes, value_bytes
+        )
+        keys = self.layers * self.index_bytes
+        return entry, keys * index_bytes / FP16_BYTES if keys else 0
+
+    def bytes_per_token(self, *widths):
+        """Bytes one token adds to one request's cache in these layers, while no window is full.
+
+        widths: of a stored element, as `stores` takes them.
+        """
+        return sum(each for each, _ in self.stores(*widths))
 
     @property
     def fixed_bytes(self):
@@ -283,18 +311,18 @@ class Model:
         """Bytes of all weights at one width."""
         return self.parameters * bytes_per_parameter
 
-    def cache_shape(self, key_bytes=FP16_BYTES, value_bytes=FP16_BYTES) -> CacheShape:
-        """The three numbers of one request's cache, keys and values at the given widths."""
-        stores = self.stores(key_bytes, value_bytes)
+    def cache_shape(self, *widths) -> CacheShape:
+        """The three numbers of one request's cache, its elements at the given widths."""
+        stores = self.stores(*widths)
         return CacheShape(
             self.fixed_bytes,
             sum(each for each, most in stores if most == ENDLESS),
             tuple(store for store in stores if store[1] < ENDLESS),
         )
 
-    def stores(self, key_bytes=FP16_BYTES, value_bytes=FP16_BYTES):
+    def stores(self, *widths):
         """Pairs of bytes per token and most tokens kept, of all groups; see LayerGroup.stores."""
-        return [pair for group in self.groups for pair in group.stores(key_bytes, value_bytes)]
+        return [pair for group in self.groups for pair in group.stores(*widths)]
 
     @property
     def fixed_bytes(self):

@@ -28,6 +28,7 @@ GROUP_LETTERS = {
     "x": "index_bytes",
     "a": "query_dim",
     "o": "output_dim",
+    "t": "top_k",
 }
 MODEL_LETTERS = {
     "p": "parameters",

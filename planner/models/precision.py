@@ -41,12 +41,16 @@ class WeightFormat:
 class CacheFormat:
     """One way to store keys or values, in bits per element with its scales; a row of the presets.
 
-    Keys and values may take different ones.
+    Keys and values may take different ones. index_bits: of an element of a sparse-attention
+    indexer's key, which goes by the format of keys. latent_dim: of which width the latents are that
+    it stores, 0 for any keys and values.
     """
 
     id: str
     name: str
     bits: float
+    index_bits: float
+    latent_dim: float
     note: str
     confidence: str
     source: str
@@ -55,6 +59,11 @@ class CacheFormat:
     def bytes(self):
         """Bytes per element, for formulas.kv_bytes_per_token."""
         return self.bits / 8
+
+    @property
+    def index_bytes(self):
+        """Bytes per element of an indexer's key."""
+        return self.index_bits / 8
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from planner.pages import predict, screen
 from planner.pages.components import component
 from planner.serving import evaluate, time_figure
 from planner.stage.stops import STOPS
+from planner.units import GIB
 
 UNSEEN = (  # read aloud, but not to be seen
     '<p style="position: absolute; width: 1px; height: 1px; overflow: hidden; '
@@ -106,7 +107,8 @@ def model():
 
 def precision():
     """Choose how weights, keys and values are stored."""
-    weights, caches = presets.weight_formats(), presets.cache_formats()
+    model = st.session_state.scenario.the_model
+    weights, caches = presets.weight_formats(), presets.caches_of(model)
     _choose("Weights", "weights", list(weights), lambda key: weights[key].name)
     _choose("Keys", "cache_k", list(caches), lambda key: caches[key].name)
     _choose("Values", "cache_v", list(caches), lambda key: caches[key].name)
@@ -188,6 +190,8 @@ def _length(name, spec):
 def _current(key):
     """An engine's figure as it stands, from its memory or its time."""
     now = st.session_state.scenario
+    if key == "pool_gib":  # set to what it stands at, it changes nothing
+        return float(evaluate(now).reserve.pool_bytes / GIB)
     if key in overrides.MEMORY:
         return float(getattr(now.the_engine, key))
     return float(time_figure(evaluate(now), key))

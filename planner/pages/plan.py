@@ -6,6 +6,7 @@ from planner import answer, describe
 from planner.charts import tables as plan_tables
 from planner.pages import (
     controls,
+    folded_inputs,
     model_dialog,
     path,
     pinned,
@@ -38,6 +39,13 @@ with st.sidebar:
         if open_:
             controls.number("peak")
             controls.devices()
+            folded_inputs.context_parallel()
+    with controls.folded("host-box", "Host memory") as open_:
+        if open_:
+            folded_inputs.host()
+    with controls.folded("draft-box", "Speculative decoding") as open_:
+        if open_:
+            folded_inputs.drafter()
     st.markdown(f":small[{describe.precision(scenario)} · {describe.layout(scenario.layout)}]")
     with controls.folded("engine-box", "Engine") as open_:
         if open_:

@@ -12,9 +12,10 @@ from planner.engines.memory import TERMS
 from planner.figures import BY_KEY
 from planner.hardware import parallel
 from planner.inputs import presets
+from planner.models.model import FP16_BYTES
 from planner.plan import READING_TOKENS_PER_S, Plan
 from planner.serving import Evaluation, parts
-from planner.units import GB, GIGA, TERA
+from planner.units import GB, GIB, GIGA, TERA
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def _weights(plan):
 def _layer_bytes(plan, group):
     """One group's bytes for a stored token: of its heads, of its indexer; “” where it has none."""
     scenario = plan.scenario
-    key, value = (presets.cache_format(each).bytes for each in (scenario.cache_k, scenario.cache_v))
+    key, value, indexed = scenario.cache_widths
     head = f"{group.layers} layers × {group.kv_heads} heads"
     if group.key_dim == group.value_dim and key == value:
         text = f"2 × {head} × {group.key_dim} × {exact(key)} bytes"
@@ -100,7 +101,8 @@ def _layer_bytes(plan, group):
     else:  # a latent is stored once, for keys and values together
         text = f"{head} × {group.key_dim} × {exact(key)} bytes"
     stores = group.kv_heads and (group.key_dim or group.value_dim)
-    index = f"{group.layers} layers × {group.index_bytes} bytes" if group.index_bytes else ""
+    each = exact(group.index_bytes * indexed / FP16_BYTES)
+    index = f"{group.layers} layers × {each} bytes" if group.index_bytes else ""
     return text if stores else "", index
 
 
@@ -180,35 +182,66 @@ def _memory(plan):
         yield _worked(plan, "max_context_tokens", text)
 
 
+def _checked(plan):
+    """Tokens that a step passes through the model."""
+    return plan.concurrency * (1 + plan.draft.tokens if plan.draft else 1)
+
+
 def _decode(plan):
     if plan.model.experts:
         model = plan.model
         yield Worked(
             "Experts that a step reads, of all",
             "1 − (1 − k / E) ^ B",
-            f"1 − (1 − {model.experts_per_token} / {model.experts}) ^ {plan.concurrency:,}",
+            f"1 − (1 − {model.experts_per_token} / {model.experts}) ^ {_checked(plan):,}",
             f"{describe.significant(100 * plan.experts_read)} %",
             plan.experts_read,
         )
     read, cache = gb(plan.weights_read_bytes), gb(plan.cache_read_bytes)
     bandwidth = exact(plan.bandwidth_bytes_per_s / GB)
     rate = f"{bandwidth} GB/s / ({read} + {cache})"
-    yield _worked(plan, "decode_step_s", f"({read} + {cache}) / {bandwidth} GB/s")
+    step, host_s = f"({read} + {cache}) / {bandwidth} GB/s", ""
+    if plan.host_read_bytes:
+        step = f"{step} + {_host(plan, plan.host_read_bytes)}"
+        rate = f"1 / ({step})"
+        host_s = f" / (1 − {READING_TOKENS_PER_S}/s × {_host(plan, plan.host_read_bytes)})"
+    if plan.draft:
+        yield from _guessed(plan, step, bandwidth)
+        return
+    yield _worked(plan, "decode_step_s", step)
     yield _worked(plan, "tokens_per_s_per_request", rate)
     yield _worked(plan, "tokens_per_s_total", f"{plan.concurrency:,} × {rate}")
+    if not math.isfinite(plan.reading_bandwidth_bytes_per_s):
+        return
     yield Worked(
         f"Bandwidth for {READING_TOKENS_PER_S} tokens/s each, the pace of a fast reader",
         "(W + C) / TPOT",
-        f"({read} + {cache}) × {READING_TOKENS_PER_S}/s",
+        f"({read} + {cache}) × {READING_TOKENS_PER_S}/s{host_s}",
         f"{describe.significant(plan.reading_bandwidth_bytes_per_s / GB)} GB/s",
         plan.reading_bandwidth_bytes_per_s,
     )
 
 
+def _guessed(plan, step, bandwidth):
+    """The time per token where a step checks guesses and yields several."""
+    checked = f"({step} + {gb(plan.draft_read_bytes)} / {bandwidth} GB/s)"
+    yielded = exact(plan.draft.accepted)
+    symbols = "(check + guesses) / τ"
+    token = _worked(plan, "decode_step_s", f"{checked} / {yielded}")
+    each = _worked(plan, "tokens_per_s_per_request", f"{yielded} / {checked}")
+    total = _worked(plan, "tokens_per_s_total", f"{plan.concurrency:,} × {yielded} / {checked}")
+    yield from (replace(own, symbols=symbols) for own in (token, each, total))
+
+
+def _host(plan, count):
+    """The time of reading so many bytes of host memory."""
+    return f"{gb(count)} / {exact(plan.host_bandwidth_bytes_per_s / GB)} GB/s"
+
+
 def _crossovers(plan):
     read, bandwidth = gb(plan.weights_read_bytes), exact(plan.bandwidth_bytes_per_s / GB)
-    grows = [pair for s in plan.stages for pair in zip(s.bytes_per_token, s.windows, strict=True)]
-    fixed = sum(stage.fixed_bytes for stage in plan.stages)
+    grows = [pair for stage in plan.own_stages for pair in stage.reads]
+    fixed = sum(stage.fixed_bytes for stage in plan.own_stages)
     endless = sum(p for p, w in grows if math.isinf(w))
     full = [(p, w) for p, w in grows if math.isfinite(w)]
     context = plan.crossover_context_tokens
@@ -255,7 +288,11 @@ def with_engine(evaluation: Evaluation) -> list[Worked]:
         count = float(getattr(reserve, f"{term}_bytes"))
         before += count * (when == "before")
         inside += count * (when == "inside")
-    if reserve.pool_bytes > 0:
+    pool = evaluation.engine.pool_gib
+    if pool and reserve.pool_bytes > 0:
+        text, value = f"{exact(pool * GIB / GB)} GB", float(reserve.pool_bytes)
+        found.append(Worked(f"Cache pool of {name}", "as set", text, describe.data(value), value))
+    elif reserve.pool_bytes > 0:
         less = f"({gb(reserve.total_bytes)} − {gb(before)})" if before else gb(reserve.total_bytes)
         found.append(
             Worked(
@@ -303,6 +340,8 @@ def _prefill(plan):
     work = f"({exact(weights)} TFLOP + {exact(attention)} TFLOP)"
     computing = f"{work} / {peak} TFLOP/s"
     reading = f"{gb(plan.prefill_read_bytes)} / {exact(plan.bandwidth_bytes_per_s / GB)} GB/s"
+    left = plan.host.read_bytes(plan.model.experts_read(new))
+    reading = f"{reading} + {_host(plan, left)}" if left else reading
     yield _worked(plan, "prefill_s", computing)
     yield _worked(plan, "ttft_s", f"max({computing}, {reading})")
 

@@ -5,6 +5,7 @@ What each flag takes was read in the engines' own parsers: tests/data/flags.csv 
 version they are of is the engine's `flags`, in presets/engines.csv.
 """
 
+import json
 import math
 import re
 import shlex
@@ -13,8 +14,10 @@ from dataclasses import dataclass, replace
 from planner.engines.memory import Engine
 from planner.inputs import overrides, presets, support
 from planner.inputs.scenario import Scenario
+from planner.models import drafting
 from planner.reports import measure
 from planner.serving import Evaluation
+from planner.units import GIB
 
 # What is shown where no command of the engine chosen is known here: the first of these that run on
 # the device, MOST_SHOWN at most.
@@ -28,6 +31,7 @@ SHOWN = (
 )
 MOST_SHOWN = 4
 CONFIG = "planner.yaml"
+EAGLE_HEAD = "./eagle3-head"
 GGUF_CACHE = {"fp16": "f16", "q8_0": "q8_0", "q4_1": "q4_1", "q4_0": "q4_0", "iq4_nl": "iq4_nl"}
 PLAIN = ("fp16", "fp32")
 ONLINE = {  # weights that are quantised while a 16-bit checkpoint is loaded
@@ -42,8 +46,9 @@ UNREAD = {  # kinds of checkpoint, by a word of their name
     "vllm-0.26": ("GGUF", "bitsandbytes"),
     "vllm": ("GGUF",),
 }
-VLLM_CACHE = {"fp8": "fp8", "int8": "int8_per_token_head", "nvfp4": "nvfp4"}
-EARLY_CACHE = {"fp8": "fp8"}  # of vLLM before 0.20
+OF_LATENTS = dict.fromkeys(("fp8-ds-mla", "fp8-ds-v4"), "fp8_ds_mla")
+VLLM_CACHE = {"fp8": "fp8", "int8": "int8_per_token_head", "nvfp4": "nvfp4", **OF_LATENTS}
+EARLY_CACHE = {"fp8": "fp8", **OF_LATENTS}  # of vLLM before 0.20
 SGLANG_CACHE = {"fp8": "fp8_e4m3", "nvfp4": "nvfp4"}
 TENSORRT_CACHE = {"fp8": "fp8", "nvfp4": "nvfp4"}
 MOST_SLOTS = 256  # LLAMA_MAX_SEQ of llama.cpp
@@ -97,6 +102,14 @@ def command(scenario: Scenario, engine: Engine) -> Command:
     notes, most = [*([refused] if refused else []), *made.notes], scenario.the_model.max_context
     if most and scenario.context > most:
         notes.append(f"The model's own longest context is {most:,} tokens.")
+    if scenario.placed.any and engine.host == "none":
+        notes.append(f"Host memory: {engine.name} leaves no layers there; none of it is said here.")
+    if scenario.dcp > 1 and KINDS[engine.id] is not _vllm:
+        notes.append(f"Decode context parallel: {engine.name} is told nothing of it here.")
+    if scenario.draft and KINDS[engine.id] not in (_vllm, _sglang):
+        notes.append(f"Drafter: how {engine.name} is told of one is not known here.")
+    elif scenario.draft == drafting.EAGLE:
+        notes.append(f"Put the path of an EAGLE-3 head of this model in place of {EAGLE_HEAD}.")
     if not _published(scenario.the_model):
         notes.append("Put the path of the model in place of its name.")
     asks = measure.words(scenario, engine.id, _name(scenario.the_model))
@@ -142,6 +155,11 @@ def _set(scenario, name, value):
     return value if name in overrides.read(scenario.set) else None
 
 
+def _pool_bytes(engine):
+    """The pool of a fixed size in bytes; None where it has none."""
+    return round(engine.pool_gib * GIB) if engine.pool_gib else None
+
+
 def _checkpoint(scenario, engine):
     """The value of a flag that quantises while loading, or a note on the files that are needed."""
     online = ONLINE.get(engine.id, {})
@@ -176,6 +194,37 @@ def _one_cache(scenario, known, engine):
     return known.get(keys), ()
 
 
+def _draft_path(scenario):
+    """Where the drafter's own weights are; None where they came with the model."""
+    if scenario.draft in ("", drafting.MTP):
+        return None
+    other = presets.draft_model(scenario.draft)
+    return _name(other) if other else EAGLE_HEAD
+
+
+def _vllm_draft(scenario):
+    """The value of vLLM's option for a drafter; None where there is none."""
+    if not scenario.draft:
+        return None
+    method = {drafting.MTP: "mtp", drafting.EAGLE: "eagle3"}.get(scenario.draft, "draft_model")
+    path, count = _draft_path(scenario), {"num_speculative_tokens": scenario.drafted}
+    return json.dumps({"method": method} | ({"model": path} if path else {}) | count)
+
+
+def _sglang_draft(scenario):
+    """SGLang's flags for a drafter whose guesses are one chain."""
+    if not scenario.draft:
+        return {}
+    known = {drafting.MTP: "EAGLE", drafting.EAGLE: "EAGLE3"}
+    return {
+        "--speculative-algorithm": known.get(scenario.draft, "STANDALONE"),
+        "--speculative-draft-model-path": _draft_path(scenario),
+        "--speculative-num-steps": scenario.drafted,
+        "--speculative-eagle-topk": 1,
+        "--speculative-num-draft-tokens": scenario.drafted + 1,
+    }
+
+
 def _vllm(scenario, engine):
     stored, more = _checkpoint(scenario, engine)
     known = EARLY_CACHE if engine.id == "vllm-0.20" else VLLM_CACHE
@@ -189,7 +238,9 @@ def _vllm(scenario, engine):
     flags = {
         "--max-model-len": scenario.context,
         "--max-num-seqs": _per_group(scenario),
-        "--gpu-memory-utilization": engine.fraction,
+        # Of the two the size of the pool counts.
+        "--gpu-memory-utilization": None if engine.pool_gib else engine.fraction,
+        "--kv-cache-memory-bytes": _pool_bytes(engine),
         "--max-num-batched-tokens": _step(engine, _per_group(scenario)),
         "--block-size": _set(scenario, "block_tokens", engine.block_tokens),
         "--kv-cache-dtype": cache,
@@ -199,6 +250,8 @@ def _vllm(scenario, engine):
         "--pipeline-parallel-size": _more(scenario.pp),
         "--data-parallel-size": _more(scenario.dp),
         "--enable-expert-parallel": True if scenario.ep > 1 else None,
+        "--decode-context-parallel-size": _more(scenario.dcp),
+        "--speculative-config": _vllm_draft(scenario),
     }
     return Command(engine, ("vllm", "serve", _name(scenario.the_model), *_flags(flags)), notes)
 
@@ -212,6 +265,8 @@ def _sglang(scenario, engine):
     groups, step = scenario.dp if together else 1, _step(engine)
     if together and step:
         notes += (f"Step: SGLang shares its {step:,} tokens out over the {groups} groups.",)
+    if engine.pool_gib:
+        notes += ("Pool: SGLang takes no size in bytes; --max-total-tokens limits it in tokens.",)
     flags = {
         "--context-length": scenario.context,
         "--max-running-requests": _per_group(scenario) * groups,  # SGLang rounds a share down
@@ -226,6 +281,7 @@ def _sglang(scenario, engine):
         "--dp-size": _more(scenario.dp // groups),
         "--attn-dp-size": _more(groups),
         "--ep-size": _more(scenario.ep),
+        **_sglang_draft(scenario),
     }
     start = ("python3", "-m", "sglang.launch_server", "--model-path", _name(scenario.the_model))
     return Command(engine, (*start, *_flags(flags)), notes)
@@ -244,11 +300,14 @@ def _tensorrt(scenario, engine):
     if ep != scenario.ep:
         notes += (f"Experts: one command deals them out over {ep} devices, not {scenario.ep}.",)
     block, step = _set(scenario, "block_tokens", engine.block_tokens), _step(engine)
-    lines = []
-    if cache or block:
+    pool, lines = _pool_bytes(engine), []
+    if pool:
+        notes += ("Pool: TensorRT-LLM takes no more of it than its memory fraction allows.",)
+    if cache or block or pool:
         lines = ["kv_cache_config:", f"  free_gpu_memory_fraction: {engine.fraction:g}"]
         lines += [f"  dtype: {cache}"] if cache else []
         lines += [f"  tokens_per_block: {block}"] if block else []
+        lines += [f"  max_gpu_total_bytes: {pool}"] if pool else []
     lines += ["enable_attention_dp: true"] if together else []
     flags = {
         "--max_seq_len": scenario.context,
@@ -275,6 +334,8 @@ def _llama(scenario, engine):
         if engine.fraction == 1
         else ("Memory fraction: llama.cpp has none; it takes what it needs.",)
     )
+    if engine.pool_gib:
+        notes += ("Pool: llama.cpp allocates what its context needs, whatever size is set here.",)
     if None in caches:
         notes += ("Cache: llama.cpp has no such type; 16 bits are used.",)
     if caches[1] not in ("f16", None) and not flash:
@@ -295,6 +356,7 @@ def _llama(scenario, engine):
     file = f"{called}-{scenario.weights.upper().replace('FP', 'F')}.gguf"
     if scenario.weights not in PLAIN and not name.startswith("GGUF"):
         notes += (f"Weights: GGUF has no {name}.",)
+    left = scenario.host_layers
     split = "tensor" if scenario.tp > 1 else "layer" if scenario.pp > 1 else "none"
     flags = {
         "--model": f"./{file}",
@@ -305,7 +367,8 @@ def _llama(scenario, engine):
         "--batch-size": step if step and step > LLAMA_BATCH else None,
         "--ubatch-size": step,
         "--flash-attn": "on" if flash else "off",
-        "--n-gpu-layers": 999,
+        "--n-gpu-layers": scenario.the_model.layers + 1 - left if left else 999,
+        "--n-cpu-moe": scenario.host_experts or None,
         "--split-mode": split,
     }
     return Command(engine, ("llama-server", *_flags(flags)), notes)

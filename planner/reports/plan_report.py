@@ -46,6 +46,7 @@ def as_dict(evaluation: Evaluation) -> dict:
         "engine": scenario.engine,
         "engine_name": evaluation.engine.name,
         "engine_set": scenario.set,
+        "draft": scenario.draft,
         "fits": bool(evaluation.fits),
         "fits_ideal": bool(plan.fits),
         "fits_calibrated": None if evaluation.ideal else bool(evaluation.fits),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from planner import answer
+from planner import ways
 from planner.charts.axes import CONCURRENCIES, CONTEXTS
 from planner.charts.labelled import Labelled, pair
 from planner.figures import BY_KEY
@@ -92,7 +92,7 @@ def _remedies(scenario, slider, values, fits):
     short = np.flatnonzero(~fits)
     if len(short):
         varied = {slider: values[short]}
-        whole = answer.remedies(evaluate(scenario, **varied), **varied)
+        whole = ways.remedies(evaluate(scenario, **varied), **varied)
         parts = cut.apart(whole, cut.stops(len(short)), len(short))
         for place, each in zip(short, parts, strict=True):
             found[place] = each

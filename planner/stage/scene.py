@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner import answer, describe, explain
-from planner.answer import Remedies
+from planner import answer, describe, explain, ways
 from planner.charts import bars, of_plan
 from planner.charts.labelled import Labelled, pair
 from planner.charts.picture import Picture
@@ -19,6 +18,7 @@ from planner.figures import BY_KEY
 from planner.inputs.question import HIDDEN
 from planner.latency.estimate import Band
 from planner.serving import Evaluation
+from planner.ways import Remedies
 
 TIGHT = 0.95  # of the memory, from where a load fits by a hair
 OPEN = "open"  # the state while the answer waits for a guess
@@ -39,7 +39,7 @@ class Shot:
 
 def shot(evaluation: Evaluation) -> Shot:
     """A plan at rest."""
-    remedies = None if evaluation.fits else answer.remedies(evaluation)
+    remedies = None if evaluation.fits else ways.remedies(evaluation)
     return Shot(evaluation, *pair(evaluation), BY_KEY["max_concurrency"].band(evaluation), remedies)
 
 
@@ -153,9 +153,9 @@ def _verdict(shot, hidden):
         }
     title, detail = answer.stated(evaluation)
     detail = " ".join(filter(None, [detail, answer.what_runs(evaluation)]))
-    found = answer.ways(evaluation, shot.remedies) if shot.remedies else []
-    ways = [{"text": each.text, "changes": dict(each.changes)} for each in found]
-    return {"state": _state(evaluation), "title": title, "detail": detail, "ways": ways}
+    found = ways.ways(evaluation, shot.remedies) if shot.remedies else []
+    out = [{"text": each.text, "changes": dict(each.changes)} for each in found]
+    return {"state": _state(evaluation), "title": title, "detail": detail, "ways": out}
 
 
 def _state(evaluation):

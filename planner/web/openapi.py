@@ -162,6 +162,8 @@ def _inputs():
         if getattr(Scenario, name) is not None:
             found[name]["default"] = getattr(Scenario, name)
     found["set"] = {"type": "string", "description": "Figures of the engine: fraction:0.95,…"}
+    guesses = "Who guesses tokens ahead: mtp, eagle, or a model; none where empty"
+    found["draft"] = {"type": "string", "description": guesses}
     return found
 
 

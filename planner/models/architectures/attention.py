@@ -108,6 +108,8 @@ def latent(fields, kind):
         1, query, 1, rank + rope, 0,
         window=fields.count("window") if word == "window" else None,
         index_bytes=-(-FP16 * index // pool), query_dim=plain + rope, output_dim=value,
+        # One entry for several tokens is chosen by in blocks, which is not counted here.
+        top_k=fields.count("index_topk", None) if word != "window" and pool == 1 else None,
     )  # fmt: skip
     into_queries = low * (hidden + 1) if low else 0
     parameters = into_queries + (low or hidden) * query * (plain + rope)
@@ -121,7 +123,7 @@ def latent(fields, kind):
         scorers = fields.count("index_n_heads")
         parameters += (low or hidden) * scorers * index + hidden * (index + scorers) + 2 * index
         parameters += index * (hidden + pool) if pool > 1 else 0
-        say_sparse(fields, pool)
+        say_sparse(fields, pool, group.top_k)
     return group, parameters
 
 
@@ -164,6 +166,7 @@ def compressed(fields, kind):
         1, query, 1, width, 0,
         window=fields.count("window"), stride=max(ratio, 1),
         index_bytes=FP16 * index if sparse else 0, output_dim=width,
+        top_k=fields.count("index_topk", None) if sparse else None,
     )  # fmt: skip
     parameters = _low_rank_projections(fields)
     if ratio:  # a key and a gate for each entry; twice as wide where entries overlap
@@ -239,8 +242,8 @@ def replaced_by_linear(fields, kind):
     return LayerGroup(1, 0, 0, 0, 0), fields.count("hidden") ** 2
 
 
-def say_sparse(fields, pooled=1):
-    """Note how an indexer's keys are counted and what they do not save here."""
+def say_sparse(fields, pooled=1, read=None):
+    """Note how an indexer's keys are counted, and what they save or do not save here."""
     fields.notes.append(
         f"The indexer's keys are counted at 16 bits, one for every {pooled} tokens, as serving "
         "engines pool them."
@@ -248,7 +251,11 @@ def say_sparse(fields, pooled=1):
         else "The indexer's keys are counted at 16 bits, as Transformers stores them; serving "
         "engines store 8 bits and a scale."
     )
-    fields.notes.append("All past tokens are counted as read, though sparse attention reads fewer.")
+    fields.notes.append(
+        f"A new token reads the {read:,} best of the past; a prompt is counted as if it read all."
+        if read
+        else "All past tokens are counted as read, though sparse attention reads fewer."
+    )
 
 
 def _kv_heads(fields, query):
