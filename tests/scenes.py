@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 
 def sent(page) -> dict:
@@ -66,3 +67,12 @@ def frames(page, title: str) -> dict[str, pd.DataFrame]:
     for name, texts in told[chart["id"]].items():
         found[name]["sentence"] = texts
     return found
+
+
+def charted(page, title: str) -> dict[str, pd.DataFrame]:
+    """The data of one chart of a page without a stage, as they are sent to the browser."""
+    for element in page.get("vega_lite_chart"):
+        sets = {each.name: each.data.data for each in element.proto.datasets}
+        if title == element.proto.alt:
+            return {name: pa.ipc.open_stream(d).read_pandas() for name, d in sets.items()}
+    raise AssertionError(f"no chart {title}")

@@ -9,6 +9,7 @@ from planner import Scenario
 from planner.compare.comparison import Comparison, Variant, decode, encode
 from planner.inputs import presets
 from tests.browser import ROOT
+from tests.scenes import shown
 from tests.test_comparison import BAD_LINKS, LESSON
 from tests.test_differences import FOUR
 
@@ -119,7 +120,7 @@ def test_one_opens_in_the_planner_and_the_comparison_stays():
     page.button(key="open-2").click().run()
     assert not page.exception
     assert page.session_state.scenario == FOUR.variants[2].scenario
-    assert page.title[0].value.startswith("Fits: vLLM")
+    assert shown(page)["title"].startswith("Fits: vLLM")
     assert page.button(key="pin").disabled
     assert held(page) == FOUR
 
