@@ -8,6 +8,7 @@ if __name__ == "__main__":  # a page is asked for
     st.set_page_config(page_title="LLM capacity planner", layout="wide", initial_sidebar_state=320)
     plan = [
         st.Page("planner/pages/plan.py", title="Plan", default=True),
+        st.Page("planner/pages/size.py", title="Size"),
         st.Page("planner/pages/compare.py", title="Compare"),
         st.Page("planner/pages/log.py", title="Log"),
         st.Page("planner/pages/accuracy.py", title="Accuracy"),

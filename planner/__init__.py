@@ -15,16 +15,23 @@ from planner.inputs.scenario import Scenario, decode, encode
 from planner.models.model import LayerGroup, Model
 from planner.plan import Plan, plan
 from planner.serving import Evaluation, evaluate
+from planner.sizing.steady import Sizing, size
+from planner.sizing.workload import Lengths, Promise, Workload
 
 __all__ = [
     "Evaluation",
     "LayerGroup",
+    "Lengths",
     "Model",
     "Plan",
+    "Promise",
     "Scenario",
+    "Sizing",
+    "Workload",
     "__version__",
     "decode",
     "encode",
     "evaluate",
     "plan",
+    "size",
 ]

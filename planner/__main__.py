@@ -1,7 +1,7 @@
-"""python -m planner: a plan or a comparison in the terminal, for people and for pipelines.
+"""python -m planner: a plan, a comparison or a sizing in the terminal, for people and pipelines.
 
-Exit status: 0 it fits (a comparison: every plan without a deliberate error), 1 it does not, 2 bad
-input, with every problem on standard error.
+Exit status: 0 it fits (a comparison: every plan without a deliberate error; a sizing: the promise
+is kept), 1 it does not, 2 bad input, with every problem on standard error.
 """
 
 import argparse
@@ -9,8 +9,9 @@ import json
 import os
 import signal
 import sys
+from datetime import date
 from pathlib import Path
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 from planner import __version__
 from planner.compare import comparison
@@ -23,18 +24,29 @@ from planner.logs.told import counted, said, table, understood
 from planner.models.config import read_config
 from planner.reports import commands, document, plan_report
 from planner.serving import evaluate
+from planner.sizing import answer as size_answer
+from planner.sizing import from_trace
+from planner.sizing import query as size_query
+from planner.sizing import report as size_report
+from planner.sizing.traces import read_trace
 from planner.units import GIGA
 
 FITS, DOES_NOT_FIT, BAD_INPUT = 0, 1, 2
 MOST_GB = 1_000_000
+SIZE = "size"
 MOST_BYTES = 32_000_000  # of a file: a config.json or a start-up log is far smaller
 NO_PLAN = ("log", "accuracy")  # pages besides those of the lesson
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Read the arguments, print the plan, return the exit status."""
-    asked = _arguments(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    if given[:1] == [SIZE]:
+        return _size(given[1:])
+    asked = _arguments(given)
     page = page_of(asked.link)
+    if page == SIZE:
+        return _size([asked.link, *["--json"] * asked.json])
     if page in NO_PLAN or page in lesson.pages():
         return _refuse([f"{page}: a link of this page holds no plan"])
     if page == "compare" or comparison.is_comparison(query_of(asked.link)):
@@ -91,6 +103,46 @@ def _compare(asked):
     else:
         print(document.text(comparison_report.document(found), sections=3))
     return FITS if comparison_report.fits(all_) else DOES_NOT_FIT
+
+
+def _size(arguments):
+    """Print the deployments that keep a promise; 0 where there is one, 1 where there is none."""
+    parser = argparse.ArgumentParser(
+        prog=f"python -m planner {SIZE}",
+        description="Find the devices that serve a workload and keep a promise.",
+        epilog="Exit status: 0 the promise is kept, 1 it is not, 2 bad input.",
+    )
+    parser.add_argument("link", nargs="?", default="", help="a link of the Size page, or its query")
+    parser.add_argument("--json", action="store_true", help="print the flat JSON report")
+    parser.add_argument(
+        "--trace",
+        metavar="FILE",
+        help="take the load of this trace (Azure, BurstGPT, Mooncake, or a table of arrival_s, "
+        "prompt_tokens and output_tokens), where the link does not say otherwise",
+    )
+    asked = parser.parse_args(arguments)
+    try:
+        query = _with_trace(query_of(asked.link), asked.trace)
+    except (OSError, ValueError) as problem:
+        return _refuse([f"{asked.trace}: {problem}"])
+    read = size_query.read(query)
+    if read.problems:
+        return _refuse(read.lines())
+    found = size_answer.answer(read.found)
+    if asked.json:
+        _print_json(size_report.as_dict(found))
+    else:
+        print("\n".join(size_report.lines(found, date.today())))
+    return FITS if found.keeps else DOES_NOT_FIT
+
+
+def _with_trace(query, name):
+    """A question with what a trace says of its load; what was read of it on standard error."""
+    if not name:
+        return query
+    trace = read_trace(_bytes(name))
+    print("\n".join(from_trace.said(trace)), file=sys.stderr)
+    return urlencode(from_trace.beside(trace.summary(), dict(parse_qsl(query))))
 
 
 def _commands(evaluation):
@@ -163,7 +215,8 @@ def _arguments(arguments):
     parser = argparse.ArgumentParser(
         prog="python -m planner",
         description="Plan the serving of a language model.",
-        epilog="Exit status: 0 it fits, 1 it does not fit, 2 bad input.",
+        epilog=f"{SIZE} QUERY: sizes a deployment instead (see {SIZE} --help). "
+        "Exit status: 0 it fits, 1 it does not fit, 2 bad input.",
     )
     parser.add_argument("link", nargs="?", default="", help="a link of a page, or its query")
     parser.add_argument("--version", action="version", version=__version__)

@@ -124,12 +124,14 @@ def plan(
     17179869184.0
     """
     own = model or scenario.the_model, device or scenario.the_device
-    inputs = _inputs(scenario, *own, varied)
+    inputs = inputs_of(scenario, *own, varied)
     parts = (inputs, _memory(inputs), _decode(inputs), _prefill(inputs))
     return Plan(**{name: value for part in parts for name, value in vars(part).items()})
 
 
-def _inputs(scenario, model, device, varied):
+def inputs_of(scenario: Scenario, model: Model, device: Accelerator, varied: dict) -> Inputs:
+    """The inputs of a plan in SI units; `varied` replaces numbers of the scenario."""
+
     def given(name):
         return varied.pop(name, getattr(scenario, name))
 

@@ -3,7 +3,8 @@
 Measures, in headless Chromium on this machine and in one run: a slider's key press until verdict,
 figures and both first charts were painted again, from a film and without one, beside the barest
 Streamlit page (median and 95th percentile over 50 changes); what a film takes; the script's own
-share of a change, the cold start, `import planner`, and a million scenarios through the formulas.
+share of a change, the cold start, `import planner`, a million scenarios through the
+formulas, and 100,000 requests simulated.
 """
 
 import statistics
@@ -168,10 +169,25 @@ def million():
     print(f"a million scenarios: {time.perf_counter() - start:.2f} s")
 
 
+def simulation():
+    from planner import Scenario
+    from planner.sizing.arrivals import drawn
+    from planner.sizing.simulate import simulate
+
+    scenario = Scenario("llama-3.1-8b", device="h100-sxm", engine="vllm-0.34")
+    for rate in (0.1, 5, 15, 60):
+        load = drawn(100_000, rate=rate, prompt=(1024, 4096), output=(128, 450))
+        start = time.process_time()
+        found = simulate(scenario, load)
+        seconds = time.process_time() - start
+        print(f"100,000 requests at {rate}/s: {seconds:.2f} s, {found.events:,} events")
+
+
 if __name__ == "__main__":
     imports()
     million()
     films()
+    simulation()
     script()
     barest()
     key_to_paint()

@@ -59,6 +59,15 @@ def notes(page) -> dict[str, str]:
     return {each["id"]: each["note"] for each in [*scene["cards"], *scene["quiet"]]}
 
 
+def drawn(page, alt: str) -> dict[str, pd.DataFrame]:
+    """The data of one of Streamlit's own charts, as it is sent to the browser, by its words."""
+    for element in page.get("vega_lite_chart"):
+        sets = {each.name: each.data.data for each in element.proto.datasets}
+        if alt == element.proto.alt:
+            return {name: pa.ipc.open_stream(d).read_pandas() for name, d in sets.items()}
+    raise AssertionError(f"no chart {alt}")
+
+
 def frames(page, title: str) -> dict[str, pd.DataFrame]:
     """The data of one chart on the stage."""
     told = sent(page)["rest"]["sentences"]
@@ -67,12 +76,3 @@ def frames(page, title: str) -> dict[str, pd.DataFrame]:
     for name, texts in told[chart["id"]].items():
         found[name]["sentence"] = texts
     return found
-
-
-def charted(page, title: str) -> dict[str, pd.DataFrame]:
-    """The data of one chart of a page without a stage, as they are sent to the browser."""
-    for element in page.get("vega_lite_chart"):
-        sets = {each.name: each.data.data for each in element.proto.datasets}
-        if title == element.proto.alt:
-            return {name: pa.ipc.open_stream(d).read_pandas() for name, d in sets.items()}
-    raise AssertionError(f"no chart {title}")

@@ -261,3 +261,27 @@ def test_a_name_stays_one_word_of_the_shell(name, engine):
     assert json.loads(done.stdout) == list(made.words)
     assert not any(word == name for word in made.words if name.startswith("-"))
     assert all(line.startswith("# ") for line in made.script().splitlines()[:-1])
+
+
+@pytest.mark.parametrize("id", commands.KINDS)
+def test_a_script_says_how_to_measure_the_plan(id):
+    scenario = Scenario(
+        "llama-3.1-8b", concurrency=24, context=3000, prompt=2000, output=300, prefix=500
+    )
+    made = commands.command(scenario, presets.engine(id))
+    line = next(each for each in made.script().splitlines() if "to measure it: " in each)
+    said = flags(line.partition("measure it: ")[2])
+    assert said["--max-concurrency"] == "24"
+    assert said["--num-prompts"] == "240"
+    assert said["--random-output-len"] == "300"
+    prompt = int(said["--random-input-len"]) + int(said.get("--random-prefix-len", 0))
+    assert prompt == 2000
+    assert said["--model"] == "meta-llama/Llama-3.1-8B"
+    assert ("sglang.bench_serving" in line) == (id == "sglang")
+    assert ("--base-url" in said) == (id.startswith("llama") or id == "tensorrt-llm")
+
+
+def test_a_plan_without_answers_is_measured_with_some():
+    made = commands.command(Scenario(context=4096), presets.engine("vllm-0.34"))
+    said = flags(shlex.join(made.benchmark))
+    assert (said["--random-input-len"], said["--random-output-len"]) == ("3840", "256")

@@ -12,7 +12,7 @@ from planner.charts.style import INK
 from planner.evidence import accuracy, scatter, summary
 from planner.logs import from_log, told
 from tests.browser import ROOT, idle
-from tests.scenes import charted
+from tests.scenes import drawn
 from tests.test_evidence import BAD
 
 
@@ -35,7 +35,7 @@ def test_accuracy_starts_with_its_headline_errors():
     assert {each.label: each.value for each in page.metric} == {
         name: value for name, (value, _, _) in summary.headlines().items()
     }
-    points = charted(page, "Predicted over measured")["rows"]
+    points = drawn(page, "Predicted over measured")["rows"]
     assert len(points) == len(accuracy.selected(accuracy.View()))
     assert set(points.basis) == {accuracy.LEFT_OUT, accuracy.NEVER}
 
@@ -54,7 +54,7 @@ def test_filters_narrow_and_fall_back_with_the_quantity():
     page.selectbox(key="view-engine").set_value("mlc").run()
     page.selectbox(key="view-rows").set_value("left-out").run()
     assert page.session_state.view == accuracy.View(engine="mlc", rows="left-out")
-    assert len(charted(page, "Predicted over measured")["rows"]) == 16
+    assert len(drawn(page, "Predicted over measured")["rows"]) == 16
     page.session_state["rows-box"] = True
     page.run()
     table = next(each.value for each in page.dataframe if "source" in each.value)

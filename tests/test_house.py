@@ -18,7 +18,7 @@ FILES = sorted((ROOT / "planner").rglob("*.py"))
 PLACES = {
     "streamlit": ("pages/",),
     "pyarrow": ("pages/",),
-    "altair": ("charts/", "evidence/charts.py", "lesson/charts"),
+    "altair": ("charts/", "evidence/charts.py", "lesson/charts", "sizing/charts"),
     "pandas": ("charts/", "compare/", "evidence/", "lesson/", "maintain/kernel", "pages/"),
     "starlette": ("web/",),
     "anyio": ("web/",),

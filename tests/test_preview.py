@@ -108,7 +108,7 @@ def test_links_that_must_be_mended_have_a_preview_too():
 
 def test_each_page_has_its_own():
     titles = {page: preview.of(page, "").title for page in preview.pages()}
-    assert len(set(titles.values())) == len(titles) == 4 + len(words.pages())
+    assert len(set(titles.values())) == len(titles) == 5 + len(words.pages())
 
 
 def test_the_head_of_a_page_carries_it(client):

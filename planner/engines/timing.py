@@ -103,15 +103,25 @@ class KernelTiming:
         """Least time of a pass with prompts."""
         return formulas.layer_overhead_seconds(work.layers, self.host.pass_layer_us * 1e-6)
 
+    def prompt_floor_s(self, work: Work):
+        """The same of a prompt alone, where a person may have set it."""
+        if self.prompt_floor_steps is None:
+            return self.floor_s(work)
+        return self.prompt_floor_steps * self.decode(work, 1).total_s
+
+    @property
+    def prompt_kernels(self) -> Kernels:
+        """The kernels of a prompt alone, whose part of the peak a person may have set."""
+        if self.prompt_peak_share is None:
+            return self.kernels
+        return _with_shares(self.kernels, peak_share=self.prompt_peak_share)
+
     def prompt(self, work: Work, pass_tokens) -> PrefillTime:
         """One prompt alone, in passes of at most so many tokens, to its first token."""
         pieces, own = self._pieces(work, pass_tokens, beside=0.0)
         fixed = own.launches_s + own.host_s + own.cache_s
         multiplied = own.weights_s + own.experts_s + own.prompts_s
-        floor = self.floor_s(work)
-        if self.prompt_floor_steps is not None:
-            floor = self.prompt_floor_steps * self.decode(work, 1).total_s
-        waited = np.maximum(floor - own.total_s, 0.0)
+        waited = np.maximum(self.prompt_floor_s(work) - own.total_s, 0.0)
         passes = pieces * self.own_passes
         return PrefillTime(
             compute_s=passes * multiplied,
@@ -121,12 +131,9 @@ class KernelTiming:
 
     def _pieces(self, work, pass_tokens, beside):
         """The passes of a prompt, requests decoding beside it: how many, and one of them."""
-        kernels = self.kernels
-        if self.prompt_peak_share is not None:
-            kernels = _with_shares(kernels, peak_share=self.prompt_peak_share)
         pieces = np.maximum(np.ceil(work.prompt_tokens / pass_tokens), 1)
         tokens = beside + work.prompt_tokens / pieces
-        return pieces, pass_time(work, kernels, self.host, tokens, beside, 1 / pieces)
+        return pieces, pass_time(work, self.prompt_kernels, self.host, tokens, beside, 1 / pieces)
 
     def first_token_parts(self, work: Work, requests, pass_tokens):
         """Seconds that a first token waits in a closed loop: a step, the passes of its own prompt,

@@ -209,18 +209,24 @@ def _logarithms(running, prompt_tokens, output_tokens):
 
 
 @lru_cache(maxsize=1024)
-def _apart(setups, setup: Setup):
-    """By what variance each measured set-up is apart from the one asked about."""
-    return np.array(
-        [
-            APART["setup"] ** 2
-            + APART["device"] ** 2 * (device != setup.device)
-            + APART["architecture"] ** 2 * (architecture(device) != architecture(setup.device))
-            + APART["engine"] ** 2 * (family != setup.family)
-            + APART["weights"] ** 2 * (weights != setup.weights)
-            + APART["tensor"] ** 2 * abs(np.log2(tensor / setup.tensor))
-            for _, device, family, weights, tensor in setups
-        ]
+def _apart(measured, asked: tuple[Setup, ...]):
+    """By what variance measured set-ups are apart from those asked about: (asked, measured)."""
+    _, device, family, weights, tensor = (
+        np.array(each)[None] for each in zip(*measured, strict=True)
+    )
+    generation = np.array([[architecture(name) for name in device[0]]])
+
+    def column(values):
+        return np.array(list(values))[:, None]
+
+    return (
+        APART["setup"] ** 2
+        + APART["device"] ** 2 * (device != column(each.device for each in asked))
+        + APART["architecture"] ** 2
+        * (generation != column(architecture(each.device) for each in asked))
+        + APART["engine"] ** 2 * (family != column(each.family for each in asked))
+        + APART["weights"] ** 2 * (weights != column(each.weights for each in asked))
+        + APART["tensor"] ** 2 * abs(np.log2(tensor / column(each.tensor for each in asked)))
     )
 
 
@@ -230,19 +236,30 @@ def offset(setup: Setup, running, prompt_tokens, output_tokens, among: Panel | N
     running, prompt_tokens, output_tokens: numbers or arrays that broadcast; output ∞ or 0 for a
     fixed batch. among: those who are asked, all of this model where nothing is said.
     """
-    among = among or _of_shape(setup.shape)
     point = np.broadcast_arrays(running, prompt_tokens, output_tokens)
+    places = [each.ravel() for each in point]
+    each = np.arange(point[0].size)
+    found = offsets([setup], 0 * each, places, each, among or _of_shape(setup.shape))
+    return found.reshape(point[0].shape)[()]
+
+
+def offsets(setups: list[Setup], whose, places, where, among: Panel | None = None):
+    """The same of many set-ups of one model: of set-up whose[i] at place where[i], for each i.
+
+    places: requests, prompt and output tokens, an array each.
+    """
+    among = among or _of_shape(setups[0].shape)
     if not among.setups:
-        return np.zeros(point[0].shape)[()]
-    near = 1 / _variances(among, [each.ravel() for each in point])
+        return np.zeros(len(whose))
+    near = 1 / _variances(among, places)
     precision = np.add.reduceat(near, among.starts, axis=1)
-    mean = np.add.reduceat(near * among.residual, among.starts, axis=1) / precision
+    mean = (np.add.reduceat(near * among.residual, among.starts, axis=1) / precision)[where]
     # Set-ups of one publisher share its error: they speak together, and it is added once.
-    weight = 1 / (_apart(among.setups, setup) + 1 / precision)
+    apart = _apart(among.setups, tuple(setups))[whose]
+    weight = 1 / (apart + 1 / precision[where])
     each = np.add.reduceat(weight, among.publishers, axis=1)
     mean = np.add.reduceat(weight * mean, among.publishers, axis=1) / each
-    found = formulas.weighted_offset(mean, 1 / each + among.strange**2, PRIOR**2)
-    return found.reshape(point[0].shape)[()]
+    return formulas.weighted_offset(mean, 1 / each + among.strange**2, PRIOR**2)
 
 
 def _variances(among, point):
@@ -346,7 +363,7 @@ def neighbours(setup: Setup, running, prompt_tokens, output_tokens) -> list[Neig
         return []
     point = [np.array([each], float) for each in (running, prompt_tokens, output_tokens)]
     owners = np.diff([*among.publishers, len(among.setups)])
-    far = _apart(among.setups, setup) + np.repeat(among.strange**2, owners)
+    far = _apart(among.setups, (setup,))[0] + np.repeat(among.strange**2, owners)
     each = np.repeat(far, np.diff([*among.starts, len(among.witnesses)]))
     order = np.argsort(_variances(among, point)[0] + each, kind="stable")
     names = [each.name for each in fields(Neighbour)]

@@ -81,7 +81,7 @@ class Load:
 
 def work(model: Model, formats: Formats, layout: Layout, rates: Rates, load: Load) -> Work:
     """What the model asks of one device; arrays where the rates or the load have arrays."""
-    tensor, weights, device = layout.tensor, formats.weights, rates.device
+    tensor, weights = layout.tensor, formats.weights
     inner = (
         model.parameters
         - model.embedding_parameters
@@ -93,7 +93,6 @@ def work(model: Model, formats: Formats, layout: Layout, rates: Rates, load: Loa
     mixing = [group for group in model.groups if group.kind != "none"]
     idle = model.layers - sum(group.layers for group in mixing)
     latent = any(group.kind == "latent" for group in model.groups)
-    matrix, experts = (_shares(device, "matrix", formats), _shares(device, "experts", formats))
     return Work(
         layers=model.layers,
         mixers=sum(group.layers for group in mixing),
@@ -119,16 +118,25 @@ def work(model: Model, formats: Formats, layout: Layout, rates: Rates, load: Loa
         / tensor,
         devices=tensor,
         stages=layout.pipeline,
-        bandwidth=rates.bandwidth,
-        peak=rates.peak_of(matrix.peak),
-        expert_peak=rates.peak_of(experts.peak),
-        peak16=rates.peak,
-        half_sum_peak=rates.half_sum,
-        link=(device.link_gb_s or LEAST_LINK_GB_S) * GB,
-        vector_flops=rates.vector,
-        launch_scale=rates.launch_scale,
-        other_vendor=device.vendor in ANOTHER_VENDOR,
+        **of_device(rates, formats),
     )
+
+
+def of_device(rates: Rates, formats: Formats) -> dict[str, float]:
+    """The fields of `Work` that are the device's own, whatever the model and the load."""
+    device = rates.device
+    matrix, experts = (_shares(device, each, formats) for each in ("matrix", "experts"))
+    return {
+        "bandwidth": rates.bandwidth,
+        "peak": rates.peak_of(matrix.peak),
+        "expert_peak": rates.peak_of(experts.peak),
+        "peak16": rates.peak,
+        "half_sum_peak": rates.half_sum,
+        "link": (device.link_gb_s or LEAST_LINK_GB_S) * GB,
+        "vector_flops": rates.vector,
+        "launch_scale": rates.launch_scale,
+        "other_vendor": device.vendor in ANOTHER_VENDOR,
+    }
 
 
 def _cache_bytes(model, formats, tensor, context):

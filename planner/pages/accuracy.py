@@ -6,6 +6,7 @@ import streamlit as st
 
 from planner.evidence import accuracy, scatter, summary
 from planner.pages import controls, tables
+from planner.sizing import checked, runs
 
 state = st.session_state
 if controls.entered("accuracy"):
@@ -99,5 +100,25 @@ if rows["generation"].nunique() > 1:
     st.dataframe(accuracy.generations(rows), hide_index=True, key="generations", height="content")
 st.subheader("All quantities", anchor=False)
 st.dataframe(accuracy.overview(), hide_index=True, key="overview", height="content")
+st.subheader("Simulated against published runs", anchor=False)
+st.markdown(
+    "The same requests, served by the simulator that checks a sizing: 300 each, up to the whole "
+    "pool in use and two hundred waiting. An error of a step adds up in a queue."
+)
+st.dataframe(
+    runs.table(),
+    hide_index=True,
+    key="runs",
+    height="content",
+    column_config={"source": st.column_config.LinkColumn("source")},
+)
 st.subheader("What the model is, and where it is weak", anchor=False)
 st.markdown(summary.about())
+st.subheader("Sizing", anchor=False)
+for sentence in checked.sentences():
+    st.markdown(f"- {sentence}")
+with controls.folded("sizing-box", "Sizing: measured beside predicted") as open_:
+    if open_:
+        for title, compared in checked.tables().items():
+            st.markdown(f"**{title}**")
+            st.dataframe(compared, hide_index=True, key=f"sizing-{title}")

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from planner.engines.memory import Engine
 from planner.inputs import overrides, presets, support
 from planner.inputs.scenario import Scenario
+from planner.reports import measure
 from planner.serving import Evaluation
 
 # What is shown where no command of the engine chosen is known here: the first of these that run on
@@ -54,12 +55,14 @@ class Command:
     """A start command of one engine. notes: what it cannot say, or what must be seen to first.
 
     words: the command's words, unquoted. config: text of the file called `CONFIG`, or “”.
+    benchmark: the words of the command that then measures it, or none.
     """
 
     engine: Engine
     words: tuple[str, ...]
     notes: tuple[str, ...] = ()
     config: str = ""
+    benchmark: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -67,9 +70,11 @@ class Command:
         return shlex.join(self.words)
 
     def script(self) -> str:
-        """The engine and its flags' version, the notes, the file it needs, and the command."""
+        """The engine and its flags' version, the notes, how to measure it, the file it needs, and
+        the command."""
         of = f"{self.engine.name} (flags as of {self.engine.flags})"
-        lines = [f"# {line}" for line in (of, *self.notes)]
+        then = (f"Once it runs, to measure it: {shlex.join(self.benchmark)}",)
+        lines = [f"# {line}" for line in (of, *self.notes, *(then if self.benchmark else ()))]
         if self.config:
             lines += [f"cat > {CONFIG} <<'EOF'", self.config.rstrip("\n"), "EOF"]
         return "\n".join([*lines, self.text])
@@ -94,7 +99,8 @@ def command(scenario: Scenario, engine: Engine) -> Command:
         notes.append(f"The model's own longest context is {most:,} tokens.")
     if not _published(scenario.the_model):
         notes.append("Put the path of the model in place of its name.")
-    return replace(made, notes=tuple(notes))
+    asks = measure.words(scenario, engine.id, _name(scenario.the_model))
+    return replace(made, notes=tuple(notes), benchmark=asks)
 
 
 def _published(model):

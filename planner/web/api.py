@@ -1,7 +1,8 @@
 """Plans and comparisons over HTTP, beside the pages: a page's link with /api in front is the same.
 
 GET /api/plan?<the link's query>, or POST /api/plan with a JSON object of the same names, answers
-with `plan_report.as_dict`; GET /api/compare?<…> with `comparison_report.as_dict`. With
+with `plan_report.as_dict`; GET /api/compare?<…> with `comparison_report.as_dict`; GET
+/api/size?<…> with what keeps a promise, `sizing.report.as_dict`. With
 /<chart>.png or .svg behind the path it is a chart as a picture, `card` those of a link's preview.
 /api/schema describes all (OpenAPI 3.1). What the page would correct is rejected here: 400 with
 every problem named. Nothing is stored and nothing is fetched.
@@ -20,6 +21,9 @@ from planner.inputs.strict import Read, read_json, read_query
 from planner.models.notation import shorten
 from planner.reports import comparison_html, comparison_report, images, plan_html, plan_report
 from planner.serving import evaluate
+from planner.sizing import answer as size_answer
+from planner.sizing import query as size_query
+from planner.sizing import report as size_report
 from planner.web import openapi
 from planner.web.guard import app_address
 from planner.web.options import NONE, Options
@@ -84,6 +88,9 @@ def routes(base: str = "", options: Options = NONE) -> list[Route]:
     async def compared(request: Request) -> Response:
         return await plans.answered(request, _compare, _query(request))
 
+    async def sized(request: Request) -> Response:
+        return await plans.answered(request, _size, _query(request))
+
     async def drawn(request: Request) -> Response:
         address = app_address(request.scope, options, base)
         given = (request.path_params, _query(request), address)
@@ -93,11 +100,13 @@ def routes(base: str = "", options: Options = NONE) -> list[Route]:
         return JSONResponse(openapi.schema())
 
     async def unknown(request: Request) -> Response:
-        return _problems(404, ("", "There are /api/plan, /api/compare, their charts, /api/schema."))
+        listed = "/api/plan, /api/compare, their charts, /api/size, /api/schema"
+        return _problems(404, ("", f"There are {listed}."))
 
     return [
         _route(f"{at}/api/plan", planned, "GET", "HEAD", "POST"),
         _route(f"{at}/api/compare", compared),
+        _route(f"{at}/api/size", sized),
         _route(f"{at}/api/{{of}}/{{chart}}.{{form}}", drawn),
         _route(f"{at}/api/schema", described),
         _route(f"{at}/api/{{other:path}}", unknown, *METHODS),
@@ -145,6 +154,13 @@ def _compare(query) -> Response:
     if read.problems:
         return _problems(400, *read.problems)
     return JSONResponse(comparison_report.as_dict(read.found))
+
+
+def _size(asked) -> Response:
+    read = size_query.read(asked)
+    if read.problems:
+        return _problems(400, *read.problems)
+    return JSONResponse(size_report.as_dict(size_answer.answer(read.found)))
 
 
 def _draw(asked, query, address) -> Response:

@@ -12,6 +12,7 @@ from planner.lesson.plan_questions import GIVES
 from planner.models.notation import PREFIX
 from planner.reports import plan_report
 from planner.serving import evaluate
+from planner.web import openapi_size as sized
 
 PRESETS = {
     "model": presets.models,
@@ -42,6 +43,7 @@ def schema() -> dict:
     pictures = {form: {"schema": {"type": "string"}} for form in ("image/png", "image/svg+xml")}
     body = {"type": "object", "properties": inputs, "additionalProperties": False}
     a_report = _json({"$ref": "#/components/schemas/Report"})
+    a_sizing = _json({"$ref": "#/components/schemas/Sizing"})
     a_comparison = _json({"$ref": "#/components/schemas/Comparison"})
     return {
         "openapi": "3.1.0",
@@ -75,6 +77,15 @@ def schema() -> dict:
                     "responses": _responses("The comparison.", a_comparison),
                 },
             },
+            "/api/size": {
+                "get": {
+                    "operationId": "size",
+                    "summary": "Size what a link of the Size page asks for: the deployments that "
+                    "keep a promise, and the best of them in full.",
+                    "parameters": _in_query(sized.inputs()),
+                    "responses": _responses("The sizing.", a_sizing),
+                },
+            },
             "/api/plan/{chart}.{form}": {
                 "get": {
                     "operationId": "planChart",
@@ -96,6 +107,7 @@ def schema() -> dict:
             "schemas": {
                 "Report": _report(),
                 "Comparison": _comparison(),
+                "Sizing": sized.report(),
                 "Problems": _problem_list(),
             }
         },

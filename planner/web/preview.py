@@ -20,6 +20,8 @@ from planner.inputs.scenario import decode, encode
 from planner.inputs.strict import MAX_FIELDS, PAGE_ONLY
 from planner.lesson import words as lesson
 from planner.serving import evaluate
+from planner.sizing import answer as size_answer
+from planner.sizing import query
 from planner.web.guard import app_address
 from planner.web.options import Options
 
@@ -28,6 +30,7 @@ OTHERS = {
     "log": "A start-up log of a serving engine, against what the planner predicts of it.",
     "accuracy": "Predicted against measured: how far the planner's numbers can be trusted.",
 }
+SIZES = "From a workload and a promise to devices and their cost."
 WHAT_IT_IS = "Whether a large language model fits, how long each token takes, and why."
 # A page is asked for as a whole and as it is now: what is sent is not the file that lies there.
 LEFT_OUT = {b"accept-encoding", b"if-none-match", b"if-modified-since", b"range"}
@@ -42,13 +45,13 @@ class Preview(NamedTuple):
     picture: str = ""
 
 
-def of(page: str, query: str) -> Preview:
-    """The preview of one of `pages`, by the last part of its address, and its query.
+def of(page: str, text: str) -> Preview:
+    """The preview of one of `pages`, by the last part of its address, and its query's text.
 
     No query is an error: one that is too long or has too many parameters counts as none.
     """
     try:
-        kept = query if len(query) <= comparison.MAX_QUERY else ""
+        kept = text if len(text) <= comparison.MAX_QUERY else ""
         given = parse_qs(kept, keep_blank_values=True, max_num_fields=MAX_FIELDS)
     except ValueError:
         given = {}
@@ -56,6 +59,8 @@ def of(page: str, query: str) -> Preview:
         return _plan(given)
     if page == "compare":
         return _comparison(given)
+    if page == "size":
+        return _size(given)
     if page in OTHERS:
         return Preview(f"{page.capitalize()} · {NAME}", OTHERS[page])
     entry = lesson.pages()[page]
@@ -90,9 +95,19 @@ def _comparison(given):
     return Preview(differences.headline(all_), described, picture)
 
 
+def _size(given):
+    own, _ = question.split(given, PAGE_ONLY)
+    if not own:
+        return Preview(f"Size · {NAME}", SIZES)
+    ask, _ = query.decode(own)
+    found = size_answer.answer(ask)
+    title, detail = size_answer.verdict(found)
+    return Preview(title, f"{detail} {size_answer.question(ask)}")
+
+
 def pages() -> set[str]:
     """The last part of every page's address; that of the plan is empty."""
-    return {"", "compare", *OTHERS, *lesson.pages()}
+    return {"", "compare", "size", *OTHERS, *lesson.pages()}
 
 
 def tags(preview: Preview, app: str) -> str:
@@ -133,15 +148,15 @@ class Previews:
         asked_for = scope["type"] == "http" and scope["method"] == "GET" and before == self.base
         if not asked_for or page not in pages():
             return await self.app(scope, receive, send)
-        query = scope["query_string"].decode("latin-1")
+        asked = scope["query_string"].decode("latin-1")
         try:
-            preview = await to_thread.run_sync(of, page, query)
+            preview = await to_thread.run_sync(of, page, asked)
         except Exception:  # a page opens and says what is wrong; its preview must not stand before
-            logging.getLogger(__name__).exception("no preview of /%s?%s", page, query)
+            logging.getLogger(__name__).exception("no preview of /%s?%s", page, asked)
             preview = PLAIN
         head = tags(preview, app_address(scope, self.options, self.base)).encode()
-        asked = [each for each in scope["headers"] if each[0] not in LEFT_OUT]
-        await self.app({**scope, "headers": asked}, receive, _with_head(head, send))
+        sent = [each for each in scope["headers"] if each[0] not in LEFT_OUT]
+        await self.app({**scope, "headers": sent}, receive, _with_head(head, send))
         return None
 
 

@@ -1,0 +1,61 @@
+"""The part of the OpenAPI description that is of sizing: its parameters and its report."""
+
+from planner.inputs import presets
+from planner.inputs.link import VERSION, Choice, Number
+from planner.models.notation import PREFIX
+from planner.sizing import query
+from planner.sizing import report as reports
+
+KNOWN = {
+    "weights": presets.weight_formats,
+    "cache": presets.cache_formats,
+    "device": presets.accelerators,
+    "engine": query.engines,
+    "workload": query.workloads,
+}
+TEXTS = ("app_version", "link", "verdict", "verdict_detail")
+TEXTS_OR_NULL = ("load", "deployment", "plan_link", "newest_price")
+COUNTS = ("report_version", "deployments_tried", "deployments_refused", "deployments_kept")
+
+
+def inputs() -> dict:
+    """What each parameter of a sizing may be, by name."""
+    found = {"v": {"type": "integer", "const": VERSION, "description": "The version of the link."}}
+    for name, kind in query.PARAMETERS.items():
+        if isinstance(kind, Number):
+            found[name] = {
+                "type": "integer" if kind.whole else "number",
+                "minimum": kind.minimum,
+                "maximum": kind.maximum,
+                "description": f"{kind.label} ({kind.unit})",
+            }
+        elif isinstance(kind, Choice):
+            found[name] = {"type": "string", "enum": list(kind.options), "description": kind.label}
+        elif name == "model":
+            known = {"type": "string", "enum": list(presets.models())}
+            notation = {"type": "string", "pattern": f"^{PREFIX}", "maxLength": 4000}
+            found[name] = {"anyOf": [known, notation]}
+        else:
+            any_of = [""] * (name in query.ABSENT)
+            found[name] = {"type": "string", "enum": [*any_of, *KNOWN[name]()]}
+    return found
+
+
+def report() -> dict:
+    """Every key of a sizing's report."""
+    number = {"type": ["number", "null"]}
+    row = {name: {"type": "string"} for name in ("deployment", "link")}
+    row |= dict.fromkeys(reports.KEYS_OF_RANKED, number)
+    ranked = {"type": "object", "properties": row, "required": list(row)}
+    properties = {
+        **{name: {"type": "string"} for name in TEXTS},
+        **{name: {"type": ["string", "null"]} for name in TEXTS_OR_NULL},
+        **{name: {"type": "number"} for name in COUNTS},
+        "keeps": {"type": "boolean"},
+        **{
+            each.key: number | {"description": ", ".join(filter(None, (each.label, each.unit)))}
+            for each in reports.ENTRIES
+        },
+        "ranked": {"type": "array", "maxItems": reports.RANKED_SHOWN, "items": ranked},
+    }
+    return {"type": "object", "properties": properties, "required": list(properties)}
