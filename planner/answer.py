@@ -99,8 +99,6 @@ def verdict(evaluation: Evaluation, warned: bool = True) -> tuple[str, str]:
     parts = [
         engine_warning(evaluation) if warned else "",
         detail,
-        _on_host(evaluation.plan),
-        _drafting(evaluation),
         f"It would fit with {', or '.join(ways)}." if ways else "",
         what_runs(evaluation),
     ]
@@ -109,7 +107,9 @@ def verdict(evaluation: Evaluation, warned: bool = True) -> tuple[str, str]:
 
 def stated(evaluation: Evaluation) -> tuple[str, str]:
     """Whether it fits and by how much, and what goes with it, without what would make it fit."""
-    return (_counted if evaluation.ideal else _with_engine)(evaluation)
+    answer, detail = (_counted if evaluation.ideal else _with_engine)(evaluation)
+    also = (_on_host(evaluation.plan), _drafting(evaluation))
+    return answer, " ".join(filter(None, [detail, *also]))
 
 
 def _on_host(plan):

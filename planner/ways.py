@@ -11,11 +11,13 @@ from planner import describe
 from planner.hardware import parallel
 from planner.inputs import overrides, presets
 from planner.inputs.scenario import NUMBERS, Scenario
-from planner.serving import Evaluation, fits
+from planner.plan import plan
+from planner.serving import Evaluation, evaluate, fits
 from planner.units import GB
 
 EIGHT_BIT = presets.cache_format("fp8")
 SMALL_STEP = 2048  # tokens; what engines take on small devices
+STEP_TEXT = f"at most {describe.whole(SMALL_STEP)} batched tokens"
 DEVICE_COUNTS = (2, 4, 8, 16, 32, 64)
 
 
@@ -30,9 +32,10 @@ class Way(NamedTuple):
 class Remedies:
     """What else than less of a load would make it fit; arrays where the evaluation has some.
 
-    small_cache, small_step: whether an 8-bit cache would, or few tokens in a step. own_pool: whether the
-    engine's own pool would. host_layers: the fewest in host memory, or layers' experts; devices:
-    the fewest; memory_bytes: of one device; each 0 where none is enough.
+    small_cache, small_step, own_pool: whether an 8-bit cache would, few tokens in a step, or the
+    engine's own pool. host_layers: the fewest in host memory, or layers' experts; devices: the
+    fewest; memory_bytes: of one device; each 0 where none is enough. layout: which of the devices'
+    `layouts`.
     """
 
     small_cache: bool
@@ -40,6 +43,7 @@ class Remedies:
     own_pool: bool
     host_layers: int
     devices: int
+    layout: int
     memory_bytes: float
 
 
@@ -49,12 +53,14 @@ def remedies(evaluation: Evaluation, **varied) -> Remedies:
     small, no = with_small_cache(scenario), np.zeros_like(evaluation.fits)
     long = not evaluation.ideal and np.any(_long(evaluation))
     own_pool = without_fixed_pool(scenario)
+    devices, layout = more_devices(scenario, **varied)
     return Remedies(
         own_pool=fits(own_pool, **varied) if own_pool != scenario else no,
         host_layers=least_on_host(evaluation, **varied),
         small_cache=fits(small, **varied) if small != scenario else no,
         small_step=fits(with_small_step(scenario), **varied) & _long(evaluation) if long else no,
-        devices=more_devices(scenario, **varied),
+        devices=devices,
+        layout=layout,
         memory_bytes=enough_memory(evaluation, **varied),
     )
 
@@ -66,9 +72,17 @@ def _long(evaluation):
 
 
 def ways(evaluation: Evaluation, found: Remedies) -> list[Way]:
-    """What would make the load fit: less of it, small caches or steps, more devices or memory."""
+    """What would make the load fit: less of it, small caches or steps, more devices or memory.
+
+    Where nothing but a device of more memory would, two changes at once come first.
+    """
+    first = _single(evaluation, found) or _pairs(evaluation)
+    return [*first, *_more_memory(evaluation, found)]
+
+
+def _single(evaluation, found):
+    """Each change that is enough by itself, memory apart."""
     scenario, most = evaluation.plan.scenario, evaluation.max_concurrency
-    each = " on each device" if scenario.layout.devices > 1 else ""
     able = []
     if most >= 1:
         able.append(Way(describe.requests(most), {"concurrency": int(most)}))
@@ -84,19 +98,22 @@ def ways(evaluation: Evaluation, found: Remedies) -> list[Way]:
         small = with_small_cache(scenario)
         able.append(Way("an 8-bit cache", {"cache_k": small.cache_k, "cache_v": small.cache_v}))
     if found.small_step:
-        text = f"at most {describe.whole(SMALL_STEP)} batched tokens"
-        able.append(Way(text, {"set": with_small_step(scenario).set}))
+        able.append(Way(STEP_TEXT, {"set": with_small_step(scenario).set}))
     if found.host_layers:
         left = with_on_host(scenario, int(found.host_layers))
         text = describe.on_host(left).replace(f" at {left.host_bandwidth:,} GB/s:", "")
         name = _left_to_host(scenario)
         able.append(Way(text, {name: getattr(left, name)}))
     if found.devices:
-        able.append(Way(f"{found.devices} devices", sizes(scenario, int(found.devices))))
-    if 0 < found.memory_bytes <= NUMBERS["memory"].maximum * GB:
-        text = describe.enough(found.memory_bytes)
-        able.append(Way(f"{text} of memory{each}", {"memory": enough_gb(found.memory_bytes)}))
+        able.append(_on_devices(scenario, found))
     return able
+
+
+def _more_memory(evaluation, found):
+    if 0 < found.memory_bytes <= NUMBERS["memory"].maximum * GB:
+        each = " on each device" if evaluation.plan.scenario.layout.devices > 1 else ""
+        text = f"{describe.enough(found.memory_bytes)} of memory{each}"
+        yield Way(text, {"memory": enough_gb(found.memory_bytes)})
 
 
 def ways_to_fit(evaluation: Evaluation) -> list[str]:
@@ -139,7 +156,7 @@ def _left_to_host(scenario):
 
 def with_on_host(scenario: Scenario, count: int) -> Scenario:
     """The scenario with the experts of so many layers in host memory, or with so many layers."""
-    return replace(scenario, **{_left_to_host(scenario): count})
+    return replace(scenario, **{_left_to_host(scenario): int(count)})
 
 
 def least_on_host(evaluation: Evaluation, **varied):
@@ -188,24 +205,73 @@ def enough_memory(evaluation: Evaluation, **varied):
 
 
 def more_devices(scenario: Scenario, **varied):
-    """The fewest devices, more than now and a power of two, on which it fits; 0 where none do.
+    """The fewest devices on which it fits, and which of their `layouts` holds it; 0, 0 for none.
 
-    varied: numbers in place of the scenario's, of which each stop has its own answer.
+    More than now, and a power of two; all layouts are tried, the usual one first. varied: numbers
+    in place of the scenario's, of which each stop has its own answer.
     """
-    fewest = 0
+    now = plan(scenario, **varied)
+    least = now.weights_bytes + now.cache_bytes  # what all devices together must hold
+    fewest, which = np.zeros_like(least, int), np.zeros_like(least, int)
     for count in DEVICE_COUNTS:
-        if count > scenario.layout.devices:
-            wider = sizes(scenario, count)
-            if wider:
-                able = fits(replace(scenario, **wider), **varied)
-                fewest = np.where(np.equal(fewest, 0) & able, count, fewest)[()]
-        if np.all(fewest):
-            break
-    return fewest
+        hopeless = np.all((least > count * now.memory_usable_bytes) | (fewest > 0))
+        if count <= scenario.layout.devices or hopeless:
+            continue
+        for place, laid in enumerate(layouts(scenario, count)):
+            able = fits(replace(scenario, **laid), **varied) & (fewest == 0)
+            fewest, which = np.where(able, count, fewest), np.where(able, place, which)
+    return fewest[()], which[()]
 
 
-def sizes(scenario: Scenario, count: int) -> dict[str, int]:
-    """How the model is best laid on so many devices, as a link says it; {} where it cannot be."""
-    for each in parallel.layouts(scenario.the_model, count)[:1]:
-        return {"tp": each.tensor, "pp": each.pipeline, "dp": each.data, "ep": each.expert}
-    return {}
+def layouts(scenario: Scenario, count: int) -> list[dict[str, int]]:
+    """The ways to lay the model on so many devices, as a link says them, the usual one first.
+
+    Those that differ only in how experts are split take as much memory: one of them stands for all.
+    """
+    found = {}
+    for each in parallel.layouts(scenario.the_model, count):
+        sizes = {"tp": each.tensor, "pp": each.pipeline, "dp": each.data}
+        found.setdefault(tuple(sizes.values()), {**sizes, "ep": each.expert})
+    return [laid for laid in found.values() if _is_possible(scenario, laid)]
+
+
+def _is_possible(scenario, laid):
+    """Whether what else the scenario has (drafter, host memory) goes with a layout."""
+    try:
+        replace(scenario, **laid)
+    except ValueError:
+        return False
+    return True
+
+
+def _on_devices(scenario, found):
+    """More devices as a way; how the model lies on them, where that is not the usual way."""
+    count = int(found.devices)
+    laid = layouts(scenario, count)[int(found.layout)]
+    how = describe.layout(replace(scenario, **laid).layout)
+    return Way(f"{count} devices{f' ({how})' if found.layout else ''}", laid)
+
+
+def _pairs(evaluation):
+    """Two changes at once, for where no single one helps: a smaller cache or step, or devices that
+    hold one request at least, and what it takes besides."""
+    scenario, found = evaluation.plan.scenario, {}
+    for first in _first(evaluation):
+        changed = evaluate(replace(scenario, **first.changes))
+        for way in _single(changed, remedies(changed)):
+            changes = {**first.changes, **way.changes}
+            found.setdefault(tuple(sorted(changes)), Way(f"{first.text} and {way.text}", changes))
+    return list(found.values())
+
+
+def _first(evaluation):
+    """What can be the first of two changes."""
+    scenario = evaluation.plan.scenario
+    small = with_small_cache(scenario)
+    if small != scenario:
+        yield Way("an 8-bit cache", {"cache_k": small.cache_k, "cache_v": small.cache_v})
+    if not evaluation.ideal and _long(evaluation):
+        yield Way(STEP_TEXT, {"set": with_small_step(scenario).set})
+    one = remedies(evaluate(replace(scenario, concurrency=1)))
+    if one.devices:
+        yield _on_devices(scenario, one)

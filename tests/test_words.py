@@ -112,17 +112,23 @@ def test_every_way_out_that_the_verdict_names_does_fit(scenario):
     assert said.startswith("Fits") == result.fits == result.plan.fits
     if result.fits:
         return
-    named = re.search(r"([\d.,]+) (GB|TB|PB) of memory", detail)
-    memory = float(named[1].replace(",", "")) * {"GB": 1, "TB": 1e3, "PB": 1e6}[named[2]]
-    assert plan(scenario, memory=memory).fits
-    for pattern, name in (
-        (r"with ([\d,]+) requests?,", "concurrency"),
-        (r"([\d,]+) tokens", "context"),
-    ):
-        for count in re.findall(pattern, detail):
-            assert plan(scenario, **{name: int(count.replace(",", ""))}).fits
-    if "an 8-bit cache" in detail:
-        assert plan(ways.with_small_cache(scenario)).fits
+    for way in ways.ways(result, ways.remedies(result)):
+        assert way.text in detail
+        changed = replace(scenario, **way.changes)
+        assert evaluate(changed).fits, way
+        if "memory" in way.changes:
+            number, unit = re.search(r"([\d.,]+) (GB|TB|PB) of memory", way.text).groups()
+            memory = float(number.replace(",", "")) * {"GB": 1, "TB": 1e3, "PB": 1e6}[unit]
+            assert plan(scenario, memory=memory).fits
+        if "concurrency" in way.changes:
+            assert describe.requests(changed.concurrency) in way.text
+        if "context" in way.changes:
+            assert f"{changed.context:,} tokens" in way.text
+        if "tp" in way.changes:
+            assert f"{changed.layout.devices} devices" in way.text
+        if "cache_k" in way.changes:
+            assert "an 8-bit cache" in way.text
+            assert changed == replace(ways.with_small_cache(scenario), **way.changes)
 
 
 def test_what_is_needed_is_rounded_up():
@@ -146,10 +152,43 @@ def test_a_verdict_over_several_devices_says_so():
 
 def test_the_devices_that_a_verdict_asks_for_are_enough_and_no_more_than_needed():
     scenario = Scenario("llama-3.1-70b", device="h100-sxm", concurrency=64)
-    assert ways.more_devices(scenario) == 4
+    assert ways.more_devices(scenario) == (4, 0)
     assert not plan(replace(scenario, tp=2)).fits
     assert plan(replace(scenario, tp=4)).fits
-    assert ways.more_devices(replace(scenario, context=2**20, concurrency=4096)) == 0
+    assert ways.more_devices(replace(scenario, context=2**20, concurrency=4096)) == (0, 0)
+
+
+@given(scenarios())
+def test_each_way_that_a_verdict_names_makes_it_fit(scenario):
+    own = evaluate(scenario)
+    if own.fits:
+        return
+    for way in ways.ways(own, ways.remedies(own)):
+        assert evaluate(replace(scenario, **way.changes)).fits, way
+
+
+def test_all_layouts_are_tried_and_an_unusual_one_is_named():
+    # A latent cache is stored by every device of a tensor group, so groups must share the requests.
+    scenario = Scenario("deepseek-v3", device="h100-sxm", concurrency=64, context=131_072)
+    count, which = ways.more_devices(scenario)
+    assert which > 0
+    laid = ways.layouts(scenario, count)[which]
+    assert evaluate(replace(scenario, **laid)).fits
+    for fewer in [each for each in ways.DEVICE_COUNTS if each < count]:
+        for each in ways.layouts(scenario, fewer):
+            assert not evaluate(replace(scenario, **each)).fits
+    assert f"{count} devices ({describe.layout(replace(scenario, **laid).layout)})" in (
+        ways.ways_to_fit(evaluate(scenario))
+    )
+
+
+def test_two_changes_are_named_where_none_alone_helps():
+    # By hand: 64 devices of 14 GB hold the weights and some 86 GB of cache, 167,000 tokens of
+    # 516 kB; two requests of 131,072 need twice the room, or half of it at 8 bits.
+    scenario = Scenario("llama-3.1-405b", memory=14, concurrency=2, context=131_072)
+    named = ways.ways_to_fit(evaluate(scenario))
+    assert named[0].startswith("an 8-bit cache and 64 devices")
+    assert any(each.startswith("64 devices") and "and 1 request" in each for each in named), named
 
 
 @pytest.mark.parametrize(
