@@ -51,7 +51,7 @@ def gib(count: float) -> str:
 def duration(seconds: float) -> str:
     """A time: 31.2 ms, 150 s, 20.0 min; one that grows for ever is without end."""
     if math.isinf(seconds):
-        return "without end"
+        return "unbounded"
     if seconds >= 1000:
         return _scaled(seconds, ((3600, "h"), (60, "min")))
     return _scaled(seconds, ((1, "s"), (1e-3, "ms"), (1e-6, "µs")))

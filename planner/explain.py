@@ -62,9 +62,9 @@ def token_help(evaluation: Evaluation) -> str:
 
 
 def step_help(evaluation: Evaluation) -> str:
-    """What the time per token consists of and how sure it is."""
+    """What the time per output token consists of and how sure it is."""
     if evaluation.ideal:
-        return "Reading the weights and every cache once, at full bandwidth. The least it can be."
+        return "Lower bound: weights and cache read once at peak bandwidth."
     new = " New prompts arrive meanwhile." if evaluation.mixed else ""
     new += _waits(evaluation)
     if evaluation.ideal_engine:
@@ -117,7 +117,7 @@ def first_help(evaluation: Evaluation) -> str:
     alone = describe.duration(evaluation.ttft_s.value)
     wait = {
         NEARLY: "The load is near saturation, where only a range can be said.",
-        SATURATED: "The load is beyond what the engine admits, so that requests wait without end.",
+        SATURATED: "The load is beyond what the engine admits, so the queue grows without bound.",
     }.get(evaluation.load, "Below saturation: each request that ends is replaced by a new one.")
     load = (
         f"{describe.requests(plan.concurrency)} kept at work, each writing "

@@ -191,7 +191,9 @@ def test_reload_back_forward_and_examples_agree(open_page):
 @pytest.mark.parametrize("query", [query for query, _, _ in BAD_LINKS][::6], ids=lambda q: q[:30])
 def test_a_bad_link_in_a_browser(open_page, query):
     page = open_page(query)
-    expect(page.get_by_text("This link could not be taken as it stands")).to_be_visible()
+    expect(
+        page.get_by_text("Some values in this link were invalid and were replaced")
+    ).to_be_visible()
     assert page.locator("[data-testid=stException]").count() == 0
     assert len(drawn(page)) == 4
     # What the page shows instead is a good link.

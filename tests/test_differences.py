@@ -162,7 +162,7 @@ def test_the_cross_is_where_memory_is_full():
             assert not evaluate(each.scenario, context=full + 1).fits
     _, lines = overlays.pictures(differences.shown(LESSON))
     assert len(lines.frames["full"]) == 2
-    assert lines.title == "Time per token, × where memory is full"
+    assert lines.title == "Time per output token, × where memory is full"
 
 
 @pytest.mark.parametrize("example", presets.comparisons(), ids=lambda each: each.id)

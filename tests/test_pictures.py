@@ -61,7 +61,7 @@ def test_a_card_shows_the_verdict_and_two_charts(subject):
     assert title in drawn
     assert all(picture.title in drawn for picture in pictures[:2])
     assert "Memory (GB)" in drawn
-    assert "Time per token (ms)" in drawn
+    assert "Time per output token (ms)" in drawn
 
 
 def test_all_charts_in_one_file():

@@ -87,7 +87,7 @@ class Comparison:
         )
 
     def holds(self, other: Scenario) -> bool:
-        """Whether a scenario is among the variants, reckoned rightly."""
+        """Whether a scenario is among the variants, computed correctly."""
         return any(each.scenario == other and not each.mistake for each in self.variants)
 
     def added(self, *variants: Variant) -> "Comparison":
@@ -143,7 +143,7 @@ def decode(query: str | Mapping[str, Sequence[str]]) -> tuple[Comparison, tuple[
             notices.append(Notice(f"{letter}n", text, "it was cut"))
         if mistake and mistake not in mistakes.KNOWN:
             text = f"“{shorten(mistake)}” is no known mistake"
-            notices.append(Notice(f"{letter}m", text, "the scenario is reckoned rightly"))
+            notices.append(Notice(f"{letter}m", text, "the scenario is computed correctly"))
             mistake = ""
         variants.append(Variant(found, plain(name), mistake))
     said = given.get("say", "")

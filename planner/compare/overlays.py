@@ -1,4 +1,4 @@
-"""The two pictures of a comparison: memory as bars, time per token as lines, all plans overlaid."""
+"""The two pictures of a comparison: memory as bars, TPOT as lines, all plans overlaid."""
 
 from collections.abc import Iterator
 

@@ -96,8 +96,8 @@ def results(found: Comparison):
     if len(apart):
         st.markdown("**What differs**")
         table(apart)
-    st.html(f"<small>For all: {escape(differences.alike(all_))}</small>")
-    st.markdown("**What comes of it**")
+    st.html(f"<small>Same in all plans: {escape(differences.alike(all_))}</small>")
+    st.markdown("**Results**")
     table(differences.results(all_))
     pictures = controls.show_pictures(
         overlays.pictures(all_),
@@ -112,7 +112,7 @@ def results(found: Comparison):
             st.dataframe(numbers, hide_index=True, key="table-figures")
             tables.download(numbers, "comparison")
             tables.of_pictures(pictures)
-    with controls.folded("take-along", "Take it along") as open_:
+    with controls.folded("take-along", "Export") as open_:
         if open_:
             take_along.show_comparison(found, pictures)
 

@@ -168,8 +168,8 @@ def devices():
             format_func=describe.layout,
             key="layout",
             on_change=lambda: change(**_layout(state.layout)),
-            help="Tensor: every matrix is cut. Pipeline: layers are dealt out. Data: requests are. "
-            "Expert: whole experts are.",
+            help="Tensor parallel splits every matrix; pipeline parallel splits layers; data "
+            "parallel splits requests; expert parallel splits experts.",
         )
 
 
@@ -354,7 +354,7 @@ def show_notices(notices: tuple[Notice, ...]):
         lines = [
             f"{each.parameter}: {each.text}" if each.parameter else each.text for each in notices
         ]
-        heading = "This link could not be taken as it stands. The rest of it is shown."
+        heading = "Some values in this link were invalid and were replaced."
         with st.container(border=True, key="notices"):
             st.markdown(f":material/link_off: **{heading}**")
             st.text("\n".join(lines))

@@ -35,7 +35,7 @@ with st.sidebar:
     choose("model", "Model", presets.models())
     choose("weights", "Weights", presets.weight_formats())
     choose("device", "Device", presets.accelerators())
-    st.markdown(":small[Choose what the log does not name. A choice counts before the log.]")
+    st.markdown(":small[Choose what the log does not name. Your choice overrides the log.]")
 
 place = st.container()
 st.text_area(
@@ -43,7 +43,7 @@ st.text_area(
     height=220,
     key="log",
     persist_state="session",
-    placeholder="Paste it from the top. Junk around it does no harm.",
+    placeholder="Paste it from the top. Unrelated lines are ignored.",
     help="It is read on this machine and kept nowhere.",
 )
 with st.container(horizontal=True, key="log-examples", vertical_alignment="center"):

@@ -74,7 +74,7 @@ with controls.folded("model-box", "The model") as open_:
         st.caption(f"Source: {own.model.source or 'this link'}")
 
 if not evaluation.ideal:
-    with controls.folded("reserve-box", "What the engine takes") as open_:
+    with controls.folded("reserve-box", "Engine memory breakdown") as open_:
         if open_ and asked.answered(st):
             st.text(evaluation.reserve.line())
             st.dataframe(plan_tables.reserve(evaluation), hide_index=True, key="reserve-table")
@@ -91,11 +91,11 @@ with controls.folded("numbers", "The numbers") as open_:
     if open_ and asked.answered(st):
         tables.of_pictures(pictures)
 
-with controls.folded("take-along", "Take it along") as open_:
+with controls.folded("take-along", "Export") as open_:
     if open_ and asked.answered(st):
         take_along.show(evaluation, pictures)
 
-with controls.folded("left-out", "What this leaves out") as open_:
+with controls.folded("left-out", "Assumptions and limits") as open_:
     if open_:
         st.markdown("\n".join(f"- {each}" for each in answer.limits(evaluation)))
 

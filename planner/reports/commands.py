@@ -91,7 +91,7 @@ def command(scenario: Scenario, engine: Engine) -> Command:
     refused = support.refusal(engine.id, scenario.device)
     notes, most = [*([refused] if refused else []), *made.notes], scenario.the_model.max_context
     if most and scenario.context > most:
-        notes.append(f"The model's own longest context is {most:,} tokens.")
+        notes.append(f"The model's own max context is {most:,} tokens.")
     if not _published(scenario.the_model):
         notes.append("Put the path of the model in place of its name.")
     return replace(made, notes=tuple(notes))
