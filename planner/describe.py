@@ -4,6 +4,7 @@ import math
 import re
 
 from planner.hardware import parallel
+from planner.inputs import presets
 from planner.inputs.scenario import device_numbers
 from planner.plan import Plan
 from planner.units import GIB, GIGA, TERA
@@ -128,6 +129,23 @@ def precision(scenario) -> str:
     keys, values = scenario.cache_k, scenario.cache_v
     cache = keys if keys == values else f"{keys}/{values}"
     return f"weights {scenario.weights}, cache {cache}"
+
+
+def cache_format(scenario) -> str:
+    """How keys and values are stored, in short."""
+    stored = (scenario.cache_k, scenario.cache_v)
+    keys, values = (presets.cache_format(each).name for each in stored)
+    return keys if keys == values else f"{keys} and {values}"
+
+
+def folded(scenario) -> str:
+    """The inputs that the page folds away, in one line; lengths where they are given."""
+    memory = f"{scenario.memory:,} GB, {scenario.peak:,} TFLOP/s"
+    given = {"prompt": scenario.prompt, "cached": scenario.prefix, "output": scenario.output}
+    lengths = [f"{name} {whole(tokens)}" for name, tokens in given.items() if tokens]
+    figures = ["engine figures changed"] if scenario.set else []
+    cache = f"{cache_format(scenario)} cache"
+    return " · ".join([memory, cache, layout(scenario.layout), *lengths, *figures])
 
 
 def layout(found: parallel.Layout) -> str:

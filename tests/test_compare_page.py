@@ -11,6 +11,7 @@ from planner.inputs import presets
 from tests.browser import ROOT
 from tests.test_comparison import BAD_LINKS, LESSON
 from tests.test_differences import FOUR
+from tests.test_page import choose
 
 PAGE = "planner/pages/compare.py"
 
@@ -39,7 +40,7 @@ def test_pinning_changing_comparing():
     page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30).run()
     pin(page)
     assert page.button(key="pin").disabled
-    page.selectbox(key="model").set_value("lesson-7b-mha").run()
+    choose(page, "model", "lesson-7b-mha")
     assert not page.button(key="pin").disabled
     page.switch_page(PAGE).run()
     assert not page.exception
@@ -47,7 +48,7 @@ def test_pinning_changing_comparing():
     assert page.title[0].value == "A fits, B does not."
     # Only the first is met by the present plan of itself; the next is pinned.
     page.switch_page("planner/pages/plan.py").run()
-    page.selectbox(key="device").set_value("h200-sxm").run()
+    choose(page, "device", "h200-sxm")
     page.switch_page(PAGE).run()
     assert len(held(page).variants) == 2
     page.button(key="add").click().run()

@@ -24,8 +24,14 @@ LAYER_COLUMNS = {
 }
 
 
-def ask():
-    """Ask for a model; what was understood is shown before it is used."""
+def ask(name: str = ""):
+    """Ask for a model; what was understood is shown before it is used.
+
+    name: an id that is looked up at once.
+    """
+    if name:
+        st.session_state["hub-id"] = name
+        _look_up(name)
     way = st.segmented_control("How", WAYS, default=WAYS[0], label_visibility="collapsed")
     if way == "By hand":
         _by_hand()
@@ -45,19 +51,23 @@ def _by_id():
     )
     st.caption("Asks the Hugging Face Hub for the model's config.json and nothing else.")
     if st.button("Look up", disabled=not name):
-        st.session_state.pop("reading", None)
-        try:
-            with st.spinner("Looking it up…"):
-                found = fetch_config(name)
-            _read(
-                WAYS[0],
-                found.config_text,
-                name=name,
-                file_bytes=found.weight_bytes,
-                quantization=found.quantization_text,
-            )
-        except HubError as problem:
-            _say(str(problem))
+        _look_up(name)
+
+
+def _look_up(name):
+    st.session_state.pop("reading", None)
+    try:
+        with st.spinner("Looking it up…"):
+            found = fetch_config(name)
+        _read(
+            WAYS[0],
+            found.config_text,
+            name=name,
+            file_bytes=found.weight_bytes,
+            quantization=found.quantization_text,
+        )
+    except HubError as problem:
+        _say(str(problem))
 
 
 def _by_config():

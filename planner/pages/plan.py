@@ -7,7 +7,7 @@ from planner.charts import of_plan
 from planner.charts import tables as plan_tables
 from planner.pages import (
     controls,
-    model_dialog,
+    inputs,
     path,
     pinned,
     predict,
@@ -23,26 +23,7 @@ path.follow()
 scenario, notices = controls.scenario()
 
 with st.sidebar:
-    with st.container(gap=None):
-        controls.model()
-        if st.button("Another model…", type="tertiary", key="another"):
-            model_dialog.open_dialog()
-    controls.number("concurrency")
-    controls.number("context")
-    controls.device()
-    controls.number("bandwidth")
-    controls.number("memory")
-    with controls.folded("precision", "Precision") as open_:
-        if open_:
-            controls.precision()
-    with controls.folded("devices-box", "Devices") as open_:
-        if open_:
-            controls.number("peak")
-            controls.devices()
-    st.markdown(f":small[{describe.precision(scenario)} · {describe.layout(scenario.layout)}]")
-    with controls.folded("engine-box", "Engine") as open_:
-        if open_:
-            controls.engine()
+    inputs.show()
     controls.link()
     if not predict.asked_on("plan").open:  # a comparison would tell what is asked
         pinned.button()

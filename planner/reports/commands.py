@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from planner.engines.memory import Engine
 from planner.inputs import overrides, presets, support
+from planner.inputs.choices import published
 from planner.inputs.scenario import Scenario
 from planner.serving import Evaluation
 
@@ -92,20 +93,14 @@ def command(scenario: Scenario, engine: Engine) -> Command:
     notes, most = [*([refused] if refused else []), *made.notes], scenario.the_model.max_context
     if most and scenario.context > most:
         notes.append(f"The model's own max context is {most:,} tokens.")
-    if not _published(scenario.the_model):
+    if not published(scenario.the_model.source):
         notes.append("Put the path of the model in place of its name.")
     return replace(made, notes=tuple(notes))
 
 
-def _published(model):
-    """The id under which a model is published, or “”."""
-    found = re.match(r"config\.json of ([\w.-]+/[\w.-]+)", model.source)
-    return found[1] if found else ""
-
-
 def _name(model):
     """What to call a model in a command: never a word that could be taken for an option."""
-    name = _published(model) or model.name
+    name = published(model.source) or model.name
     return f"./{name}" if name.startswith("-") else name
 
 

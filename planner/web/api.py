@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from planner.compare import comparison
+from planner.inputs import choices
 from planner.inputs.strict import Read, read_json, read_query
 from planner.models.notation import shorten
 from planner.reports import comparison_html, comparison_report, images, plan_html, plan_report
@@ -68,6 +69,12 @@ def routes(base: str = "") -> list[Route]:
         address = f"{server(request.scope)}{at}/"
         return await answered(drawings, _draw, request.path_params, _query(request), address)
 
+    async def chosen(request: Request) -> Response:
+        kind = request.path_params["kind"]
+        if kind not in choices.KINDS:
+            return _problems(404, ("", f"There are choices of {', '.join(choices.KINDS)}."))
+        return JSONResponse(choices.choices(kind), headers=KEPT)
+
     async def described(request: Request) -> Response:
         return JSONResponse(openapi.schema())
 
@@ -78,6 +85,7 @@ def routes(base: str = "") -> list[Route]:
         Route(f"{at}/api/plan", planned, methods=["GET", "POST"]),
         Route(f"{at}/api/compare", compared, methods=["GET"]),
         Route(f"{at}/api/{{of}}/{{chart}}.{{form}}", drawn, methods=["GET"]),
+        Route(f"{at}/api/choices/{{kind}}", chosen, methods=["GET"]),
         Route(f"{at}/api/schema", described, methods=["GET"]),
         Route(f"{at}/api/{{other:path}}", unknown),
     ]
