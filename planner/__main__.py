@@ -6,6 +6,7 @@ input, with every problem on standard error.
 
 import argparse
 import json
+import os
 import signal
 import sys
 from pathlib import Path
@@ -26,6 +27,7 @@ from planner.units import GIGA
 
 FITS, DOES_NOT_FIT, BAD_INPUT = 0, 1, 2
 MOST_GB = 1_000_000
+MOST_BYTES = 32_000_000  # of a file: a config.json or a start-up log is far smaller
 NO_PLAN = ("log", "accuracy")  # pages besides those of the lesson
 
 
@@ -42,13 +44,14 @@ def main(arguments: list[str] | None = None) -> int:
         return _compare(asked)
     if asked.config == asked.log == "-":
         return _refuse(["-: standard input holds one file"])
+    file = asked.log
     try:
-        log = _bytes(asked.log) if asked.log else b""
+        log = _bytes(file) if file else b""
         file = asked.config
         reading = _config(asked) if file else None
         instead = {"model": reading.model.id} if reading else {}
     except (OSError, ValueError) as problem:
-        return _refuse([f"{file or asked.log}: {problem}"])
+        return _refuse([f"{file}: {problem}"])
     read = read_link(asked.link, **instead)
     if read.problems:
         return _refuse(read.lines())
@@ -196,16 +199,25 @@ def _gigabytes(text):
 
 
 def _bytes(name):
-    """A file's bytes; those of standard input where it is called “-”."""
-    if name == "-":
-        return sys.stdin.buffer.read()
-    with open(name, "rb") as file:
-        return file.read()
+    """A file's bytes; those of standard input where it is called “-”. ValueError: too many."""
+    if name == "-" and sys.stdin is None:
+        raise ValueError("standard input is closed")
+    with sys.stdin.buffer if name == "-" else open(name, "rb") as file:
+        found = file.read(MOST_BYTES + 1)
+    if len(found) > MOST_BYTES:
+        raise ValueError(f"more than {MOST_BYTES:,} bytes, which no such file has")
+    return found
 
 
 def _refuse(problems):
-    print("\n".join(problems), file=sys.stderr)
+    """Say what is wrong, a line each; what was typed must not steer the terminal."""
+    lines = ("".join(map(_printable, each)) for each in problems)
+    print("\n".join(lines), file=sys.stderr)
     return BAD_INPUT
+
+
+def _printable(sign):
+    return sign if sign.isprintable() else sign.encode("unicode_escape").decode()
 
 
 def _log_lines(found: FromLog, reading):
@@ -240,6 +252,8 @@ def run(arguments: list[str] | None = None) -> int:
         sys.stdout.flush()
     except OSError as problem:  # a disk that is full
         return _refuse([f"standard output: {problem}"])
+    except KeyboardInterrupt:
+        return _refuse(["Interrupted."])
     except Exception as problem:
         text = " ".join(str(problem).split())
         return _refuse([f"This could not be worked out: {type(problem).__name__}: {text}"])
@@ -249,6 +263,10 @@ def run(arguments: list[str] | None = None) -> int:
 if __name__ == "__main__":
     if hasattr(signal, "SIGPIPE"):  # a reader that has read enough is no error
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  (as long as the program)
+    if sys.stdout is None:
+        sys.exit(_refuse(["standard output is closed"]))
     # Elsewhere than on a screen, Windows writes in an alphabet that has neither − nor ∞.
     sys.stdout.reconfigure(encoding="utf-8")
     sys.exit(run())

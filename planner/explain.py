@@ -98,7 +98,14 @@ def certainty(evaluation: Evaluation) -> str:
     where = " on this device" if here else " on other devices"
     nearest = (here or found)[0]
     times = f"{describe.duration(nearest.measured_s)} at {describe.requests(nearest.running)}"
-    return f"{sure}; {count} {of} of this model{where}, the nearest {times}."
+    lengths = ""
+    if nearest.output_tokens:  # else a batch that held still, whose context is not kept
+        prompt, output = map(describe.whole, (nearest.prompt_tokens, nearest.output_tokens))
+        lengths = f" of {prompt} + {output} tokens"
+    return (
+        f"{sure}; {count} {of} of this model{where}, the nearest {times}{lengths}, where "
+        f"{describe.duration(nearest.predicted_s)} is predicted."
+    )
 
 
 def first_help(evaluation: Evaluation) -> str:

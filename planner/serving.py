@@ -325,6 +325,26 @@ def neighbours(evaluation: Evaluation) -> list[Neighbour]:
     )
 
 
+def comparable(evaluation: Evaluation) -> list[Neighbour]:
+    """Measurements that stand beside a plan's line of time over context, the nearest first.
+
+    Of this model in these weights on this device, split alike, with prompts arriving, and with half
+    to twice as many requests and tokens written: none for a plan without arriving prompts.
+    """
+    setup, output = evaluation.estimate.setup, evaluation.plan.output_tokens
+    if not output:
+        return []
+    alike = (setup.device, setup.weights, setup.tensor)
+    running = float(evaluation.estimate.requests)
+    return [
+        each
+        for each in neighbours(evaluation)
+        if (each.device, each.weights, each.tensor) == alike
+        and running / 2 <= each.running <= running * 2
+        and output / 2 <= each.output_tokens <= output * 2
+    ]
+
+
 def running_requests(plan: Plan, engine: Engine) -> float:
     """Requests of a plan that run at once with what an engine reserves, timed as the plan's own."""
     timing = timing_of(plan, plan.scenario.engine)

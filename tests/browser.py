@@ -33,14 +33,14 @@ def app(port=None):
     server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}"
     try:
-        for _ in range(300):
+        for _ in range(900):
             try:
                 urllib.request.urlopen(f"{address}/_stcore/health", timeout=1)
                 break
             except OSError:
                 time.sleep(0.1)
         else:
-            raise TimeoutError("the app did not start within 30 s")
+            raise TimeoutError("the app did not start within 90 s")
         yield address
     finally:
         server.terminate()

@@ -15,6 +15,9 @@ settings.register_profile("planner", deadline=None, derandomize=bool(os.environ.
 settings.load_profile("planner")
 
 
+USUAL = "not slow and not browser"  # as in .pytest.ini: what a plain run takes
+
+
 def pytest_collection_modifyitems(items):
     for item in items:
         if "browser" in item.keywords:
@@ -26,10 +29,14 @@ def pytest_collection_modifyitems(items):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "browser: drives the real app in a real browser")
-    config.addinivalue_line("markers", "slow: fits or leaves out anew, for minutes")
+    config.addinivalue_line("markers", "slow: takes long; left out unless asked for")
 
 
 def pytest_terminal_summary(terminalreporter, exitstatus, config):
+    if config.option.markexpr == USUAL:
+        terminalreporter.write_line(
+            'Left out: browser tests and slow ones. All of them: .venv/bin/pytest -m ""'
+        )
     skipped = [
         r for r in terminalreporter.stats.get("skipped", []) if browser.HOW in str(r.longrepr)
     ]

@@ -457,6 +457,7 @@ def mutated(draw):
     return text
 
 
+@pytest.mark.slow
 @settings(
     max_examples=FUZZ, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )

@@ -190,6 +190,36 @@ def test_a_full_disk_does_not_end_like_a_plan_that_does_not_fit():
     assert "standard output" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("asked", "closed", "said"),
+    [
+        ("", ">&-", "standard output is closed"),
+        ("model=none", "2>&-", ""),
+        ("--config -", "<&-", "-: standard input is closed"),
+        ("--config /dev/zero", "", "/dev/zero: more than 32,000,000 bytes"),
+        ("--log /dev/zero", "", "/dev/zero: more than 32,000,000 bytes"),
+        ("http://[::1/?model=none", "", "model: “none” is not known."),
+        ("--log $'no\\e[31m\\nfile'", "", "no\\x1b[31m\\nfile: "),
+    ],
+)
+def test_what_cannot_be_read_or_written_is_one_sentence(asked, closed, said):
+    command = f"{sys.executable} -m planner {asked} {closed}"
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert said in done.stderr
+    assert done.stderr.count("\n") == bool(said)
+
+
+def test_an_interrupted_program_says_so(capsys, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("planner.__main__.evaluate", interrupted)
+    assert run([""]) == 2
+    assert capsys.readouterr() == ("", "Interrupted.\n")
+
+
 def test_no_error_ends_like_a_plan_that_does_not_fit(capsys, monkeypatch):
     assert run(["memory=1"]) == 1
     capsys.readouterr()

@@ -5,13 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planner import Scenario, evaluate, explain
+from planner import Scenario, describe, evaluate, explain
+from planner.charts import labelled, lines
 from planner.evidence import measurements
 from planner.files import rows
 from planner.inputs import presets
 from planner.latency import measured
 from planner.latency.measured import CASES, Setup, panel, witnesses
-from planner.serving import neighbours
+from planner.serving import comparable, neighbours
 
 KNOWN = Scenario(
     "llama-3.1-70b", weights="fp8", device="h100-sxm", tp=4, concurrency=16, context=1383,
@@ -127,7 +128,39 @@ def test_the_nearest_measurements_come_first():
     sources = {row["id"]: row for row in measurements.rows("sources.csv")}
     assert all(each.source in sources for each in found)
     text = explain.certainty(served())
-    assert "measurements of this model on this device, the nearest 13.2 ms at 16 requests." in text
+    assert "measurements of this model on this device, the nearest 13.2 ms at 16 requests" in text
+    assert (
+        f"of 922 + 922 tokens, where {describe.duration(first.predicted_s)} is predicted." in text
+    )
+
+
+def test_what_stands_beside_a_line_was_measured_under_such_a_load():
+    own = served()
+    found = comparable(own)
+    assert found
+    assert found == [each for each in neighbours(own) if each in found]
+    for each in found:
+        assert (each.device, each.weights, each.tensor) == ("h100-sxm", "fp8", 4)
+        assert 8 <= each.running <= 32
+        assert 461 <= each.output_tokens <= 1844
+    assert comparable(served(output=0)) == []
+    assert comparable(served(device="l40s")) == []
+
+
+def test_measurements_stand_on_the_chart_of_time_per_token():
+    own, both = labelled.pair(served())
+    picture = lines.latency("engine_latency", both, own)
+    drawn, nearest = picture.frames["measured"], comparable(served())[0]
+    _, unit, _ = picture.bounds
+    assert unit == "ms"
+    first = drawn.iloc[0]
+    assert first.step == pytest.approx(1e3 * nearest.measured_s)
+    assert first.context == 922 + 922 / 2
+    assert first.sentence.startswith("Measured: 13.2 ms a token at 16 requests of 922 + 922 tokens")
+    assert first.sentence.endswith("Source: InferenceX, runs collected in aiconfigurator")
+    assert len(drawn) == min(len(comparable(served())), lines.MOST_MEASURED)
+    own, both = labelled.pair(served(output=0))
+    assert lines.latency("engine_latency", both, own).frames["measured"].empty
 
 
 def test_a_pull_never_goes_below_the_ideal():

@@ -94,6 +94,7 @@ def test_the_headlines_of_the_field():
     assert mistakes.evaluated(moe, "active-only").plan.fits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", presets.models())
 def test_every_mistake_can_be_tried_on_every_model(model):
     for scenario in (Scenario(model), Scenario(model, engine="vllm", output=100)):

@@ -14,6 +14,7 @@ described = schemathesis.openapi.from_asgi("/api/schema", Starlette(routes=api.r
 BEYOND_SCHEMA = [positive_data_acceptance]
 
 
+@pytest.mark.slow
 @described.exclude(path_regex="{chart}").parametrize()
 @settings(max_examples=30, deadline=None)
 def test_the_description_holds(case):
@@ -28,6 +29,7 @@ def undrawn(monkeypatch):
 
 
 @pytest.mark.usefixtures("undrawn")
+@pytest.mark.slow
 @described.include(path_regex="{chart}").parametrize()
 @settings(
     max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -293,6 +293,7 @@ def test_precision_and_devices_change_the_plan():
     assert not page.exception
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", presets.models(), ids=str)
 def test_every_model_s_page_is_whole(model):
     page = opened(f"model={model}&device=b200-sxm")

@@ -60,6 +60,7 @@ def as_json(scenario):
     return {name: value for name, value in values.items() if name in as_link(scenario)}
 
 
+@pytest.mark.slow
 @settings(max_examples=1000, deadline=None)
 @given(scenarios(), st.sampled_from(["GET", "POST", "terminal"]))
 def test_a_thousand_scenarios_come_out_the_same_whichever_way(client, scenario, way):
@@ -77,6 +78,7 @@ def test_a_thousand_scenarios_come_out_the_same_whichever_way(client, scenario, 
         assert client.post("/api/plan", json=as_json(scenario)).json() == found
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(some_comparisons.filter(lambda each: each.variants), st.sampled_from(["GET", "terminal"]))
 def test_comparisons_come_out_the_same_whichever_way(client, comparison, way):
@@ -108,6 +110,7 @@ def page():
     return opened()
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(scenarios())
 def test_the_page_shows_the_same(page, scenario):

@@ -11,11 +11,12 @@ from planner.charts.labelled import Labelled
 from planner.charts.labels import RIGHT_ABOVE, Labels
 from planner.charts.picture import Picture, by_column, stacked
 from planner.charts.style import COLOURS, HEIGHT, INK, MUTED
-from planner.serving import Evaluation, parts
+from planner.serving import Evaluation, comparable, parts
 
 # Tokens a second at about 0.75 words a token: 238, 500 and 850 words a minute. The first is the
 # lesson's own reader (planner/lesson/streaming.py).
 READING_SPEEDS = {5.3: "reading", 11: "fast reading", 19: "skimming"}
+MOST_MEASURED = 12  # measurements drawn, the nearest: more would hide the line
 SLOWEST_READING_S = 1 / min(READING_SPEEDS)
 
 
@@ -31,6 +32,7 @@ def latency(id: str, shown: list[Labelled], own: Labelled | None = None) -> Pict
     most, size, unit = axis(max(1.05 * SLOWEST_READING_S, 2 * slowest), TIME_UNITS)
     lines = [_Line(each, size) for each in shown]
     about = [line for line in lines if line.plan in about]
+    near = comparable(own.evaluation)[:MOST_MEASURED] if own else []
     full = [line for line in about if SHORTEST <= line.plan.longest < LONGEST]
     rows = stacked([line.columns for line in lines])
     return Picture(
@@ -45,8 +47,12 @@ def latency(id: str, shown: list[Labelled], own: Labelled | None = None) -> Pict
             "areas": about[0].areas() if own else {},
             "points": by_column([line.here for line in about], "context", "step"),
             "full": by_column([line.end for line in full], "context", "step"),
+            "measured": {
+                "context": [each.context_tokens for each in near],
+                "step": [each.measured_s / size for each in near],
+            },
             "speeds": {"step": [1 / speed / size for speed in READING_SPEEDS]},
-            "words": _words(lines, about, full if own else (), most, size).columns(
+            "words": _words(lines, about, full if own else (), near, most, size).columns(
                 "context", "step"
             ),
         },
@@ -59,15 +65,27 @@ def latency(id: str, shown: list[Labelled], own: Labelled | None = None) -> Pict
             "high": f"to ({unit})",
             "rate": "tokens/s per request",
         },
-        f"Time per output token over the context. {'. '.join(line.sentence for line in lines)}.",
+        f"Time per output token over the context. {'. '.join(line.sentence for line in lines)}."
+        f"{f' {len(near)} measurements stand beside it.' if near else ''}",
         {
             "rows": [text for line in lines for text in line.sentences],
             "points": [line.sentence for line in about],
+            "measured": [_measured(each) for each in near],
             "full": [
                 f"{line.plan.label}: memory is full at {describe.whole(line.plan.longest)} tokens"
                 for line in full
             ],
         },
+    )
+
+
+def _measured(found):
+    """What a measurement says under the pointer: what ran, and what is predicted for the same."""
+    return (
+        f"Measured: {describe.duration(found.measured_s)} a token at "
+        f"{describe.requests(found.running)} of {describe.whole(found.prompt_tokens)} + "
+        f"{describe.whole(found.output_tokens)} tokens, {found.engine_name}; "
+        f"{describe.duration(found.predicted_s)} is predicted for it. Source: {found.source_name}"
     )
 
 
@@ -141,7 +159,7 @@ def sentences(label: str, evaluation: Evaluation) -> list[str]:
     ]
 
 
-def _words(lines, about, full, most, size):
+def _words(lines, about, full, near, most, size):
     """The present times, where memory is full, each line's name, and the reading speeds' names."""
     drawn = [(line.columns["context"], line.columns["step"]) for line in lines]
     dots = [line.here for line in about]
@@ -154,6 +172,9 @@ def _words(lines, about, full, most, size):
         words.write("memory full", [(context, step * part / 4) for part in range(5)])
     for line, (contexts, steps) in zip(lines, drawn, strict=True):
         words.name(line.plan.line or line.plan.label, contexts, steps)
+    rings = [(each.context_tokens, each.measured_s / size) for each in near]
+    if rings:
+        words.write("measured", rings, optional=True)
     for speed, name in READING_SPEEDS.items():
         place = (SHORTEST, 1 / speed / size)
         words.write(f"{name}, {speed} tokens/s", [place], RIGHT_ABOVE, optional=True)
@@ -163,7 +184,7 @@ def _words(lines, about, full, most, size):
 def chart(most, unit, areas, dark):
     """Lines by their ink. areas: the parts of the one line that has some; there is a band, too.
 
-    Data: rows, areas, points, full, speeds, words.
+    Data: rows, areas, points, full, measured, speeds, words.
     """
     x, y = alt.X("context:Q"), alt.Y("step:Q")
     rows, behind = marks.on("rows"), []
@@ -184,6 +205,9 @@ def chart(most, unit, areas, dark):
     cross = ends.mark_point(
         shape="cross", angle=45, size=110, filled=True, opacity=1, color=red, clip=True
     )
+    rings = marks.on("measured").mark_point(
+        size=45, strokeWidth=1.5, color=COLOURS["fits"], opacity=1, clip=True
+    )
     return alt.layer(
         *behind,
         speeds.encode(y),
@@ -191,6 +215,7 @@ def chart(most, unit, areas, dark):
         marks.lines(marks.context_axis("context:Q"), time, dark),
         marks.hover(x, y),
         cross.encode(x, y, marks.SAID, tooltip=marks.HOVER),
+        rings.encode(x, y, marks.SAID, tooltip=marks.HOVER),
         marks.points(x, y, dark),
         *marks.words(x, y, dark),
     ).properties(height=HEIGHT)

@@ -7,7 +7,7 @@ as it stands gives nothing but its problems.
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 from planner.inputs import question, scenario
 from planner.inputs.link import Notice
@@ -40,7 +40,9 @@ def query_of(text: str) -> str:
 
 def page_of(text: str) -> str:
     """The last part of an address's path: “compare”; “” of a query or of an address without one."""
-    return urlsplit(text.strip()).path.rpartition("/")[2] if "://" in text.partition("?")[0] else ""
+    before = text.strip().partition("?")[0]
+    path = before.partition("://")[2].partition("#")[0].partition("/")[2]
+    return path.rpartition("/")[2]
 
 
 def read_link(text: str, **instead: str) -> Read:

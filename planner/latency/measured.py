@@ -36,6 +36,13 @@ ARCHITECTURES = {
     "blackwell": ("b100", "b200", "b300", "gb200", "gb300"),
 }
 
+FAMILIES = {  # what an engine is called whatever its version
+    "vllm": "vLLM",
+    "sglang": "SGLang",
+    "tensorrt-llm": "TensorRT-LLM",
+    "lmdeploy": "LMDeploy",
+    "other-serving": "another engine",
+}
 CASES = {
     "sweep": "this set-up was measured",
     "setup": "this model was measured, on another device, engine or format",
@@ -310,6 +317,26 @@ class Neighbour:
     weights: str
     tensor: int
     source: str
+
+    @property
+    def context_tokens(self) -> float:
+        """What a request holds halfway through its answer."""
+        return self.prompt_tokens + self.output_tokens / 2
+
+    @property
+    def engine_name(self) -> str:
+        """What its engine is called, whatever the version."""
+        return FAMILIES[self.family]
+
+    @property
+    def source_name(self) -> str:
+        """What its source is called."""
+        return _source_names()[self.source]
+
+
+@cache
+def _source_names():
+    return {row["id"]: row["name"] for row in files.rows("measurements/sources.csv")}
 
 
 def neighbours(setup: Setup, running, prompt_tokens, output_tokens) -> list[Neighbour]:

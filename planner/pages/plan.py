@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from planner import answer, describe
+from planner import answer, describe, explain
 from planner.charts import of_plan
 from planner.charts import tables as plan_tables
 from planner.pages import (
@@ -45,6 +45,9 @@ warning = answer.engine_warning(evaluation)
 if warning:
     st.warning(warning, icon=":material/warning:")
 asked.metrics(METRIC_WIDTH)
+known = explain.certainty(evaluation)
+if known and not asked.hidden:
+    st.caption(known)
 
 pictures = controls.show_pictures(of_plan.pictures(evaluation), asked.specification)
 
