@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from planner import Scenario, answer, describe, encode, evaluate
+from planner import Scenario, answer, decode, describe, encode, evaluate
 from planner.hardware.parallel import Layout
-from planner.inputs import presets
+from planner.inputs import presets, support
 from planner.pages import controls, inputs
 from planner.reports import commands
 from tests.browser import ROOT
@@ -54,24 +54,13 @@ def test_the_start_is_the_lesson():
 @pytest.mark.parametrize("example", presets.examples(), ids=lambda example: example.id)
 def test_an_example_shows_its_plan(example):
     page = opened(example.query)
-    values = dict(parse_qsl(example.query))
-    evaluation = evaluate(
-        Scenario(
-            model=values["model"],
-            device=values["device"],
-            concurrency=int(values["concurrency"]),
-            context=int(values["context"]),
-            bandwidth=float(values["bandwidth"]),
-            memory=float(values["memory"]),
-            peak=float(values["peak"]),
-        )
-    )
+    evaluation = evaluate(decode(example.query)[0])
     assert not page.exception
     assert (page.title[0].value, page.markdown[0].value) == answer.verdict(evaluation)
     result = evaluation.plan
     latency = frames(page, "Time per output token")
     (label,) = latency["words"].query("fontWeight == 'bold'").label
-    assert label == describe.duration(result.decode_step_s)
+    assert label == describe.duration(evaluation.tpot_s.value)
     assert latency["points"].context.tolist() == [result.context_tokens]
     parts = frames(page, "Memory at this load")["rows"]
     assert any(describe.data(result.memory_needed_bytes) in each for each in parts.sentence)
@@ -117,6 +106,29 @@ def test_choosing_a_device_fills_its_numbers():
     scenario = page.session_state.scenario
     assert (scenario.bandwidth, scenario.memory, scenario.peak) == (4800, 150.109, 989.4)
     assert scenario.concurrency == 4
+
+
+def test_a_bound_is_named_and_the_engines_of_the_device_are_one_click_away():
+    page = opened("model=llama-3.3-70b&weights=fp8&device=h100-sxm&tp=2")
+    offered = [each.key for each in page.button if (each.key or "").startswith("forecast-")]
+    assert offered == [f"forecast-{each}" for each in support.suggested("h100-sxm")]
+    assert "Lower bound" in "".join(each.value for each in page.markdown)
+    page.button(key="forecast-sglang").click().run()
+    assert page.session_state.scenario.engine == "sglang"
+    assert not any((each.key or "").startswith("forecast-") for each in page.button)
+    assert support.suggested("rtx-4090", gguf=True)[0] == "llama.cpp-cuda"
+
+
+def test_starting_points_are_there_until_something_changes():
+    def starts(page):
+        return [each for each in page.get("html") if 'class="starts"' in each.proto.body]
+
+    page = opened()
+    assert starts(page)
+    wanted = [each for each in presets.examples() if each.start]
+    assert len(wanted) == 3
+    assert all(each.title in starts(page)[0].proto.body for each in wanted)
+    assert not starts(opened("concurrency=17"))
 
 
 def test_choosing_a_model_changes_nothing_else():

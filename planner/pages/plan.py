@@ -12,6 +12,7 @@ from planner.pages import (
     pinned,
     predict,
     screen,
+    start,
     tables,
     take_along,
 )
@@ -35,6 +36,8 @@ own = evaluation.plan
 
 controls.show_notices(notices)
 asked = predict.plan(evaluation)
+if not asked.hidden:
+    start.cards(scenario)
 verdict, detail = asked.verdict(*answer.verdict(evaluation, warned=False))
 st.title(verdict, anchor=False)
 st.markdown(detail)
@@ -45,6 +48,8 @@ warning = answer.engine_warning(evaluation)
 if warning:
     st.warning(warning, icon=":material/warning:")
 asked.metrics(METRIC_WIDTH)
+if not asked.hidden:
+    start.engines(evaluation)
 known = explain.certainty(evaluation)
 if known and not asked.hidden:
     st.caption(known)

@@ -16,17 +16,6 @@ from planner.inputs.choices import published
 from planner.inputs.scenario import Scenario
 from planner.serving import Evaluation
 
-# What is shown where no command of the engine chosen is known here: the first of these that run on
-# the device, MOST_SHOWN at most.
-SHOWN = (
-    "vllm-0.34",
-    "sglang",
-    "tensorrt-llm",
-    "llama.cpp-cuda",
-    "llama.cpp-metal",
-    "llama.cpp-vulkan",
-)
-MOST_SHOWN = 4
 CONFIG = "planner.yaml"
 GGUF_CACHE = {"fp16": "f16", "q8_0": "q8_0", "q4_1": "q4_1", "q4_0": "q4_0", "iq4_nl": "iq4_nl"}
 PLAIN = ("fp16", "fp32")
@@ -82,8 +71,8 @@ def of(evaluation: Evaluation) -> list[Command]:
     if evaluation.engine.id in KINDS:
         return [command(scenario, evaluation.engine)]
     memory = evaluation.plan.memory_usable_bytes
-    able = [each for each in SHOWN if not support.refusal(each, scenario.device)]
-    return [command(scenario, scenario.engine_as_is(each, memory)) for each in able[:MOST_SHOWN]]
+    able = support.suggested(scenario.device)
+    return [command(scenario, scenario.engine_as_is(each, memory)) for each in able]
 
 
 def command(scenario: Scenario, engine: Engine) -> Command:
