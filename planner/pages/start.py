@@ -15,7 +15,8 @@ CARDS = """<style>
 .starts a { display: block; padding: 0.6rem 0.9rem; border: 1px solid #8A8F9888;
   border-radius: 0.6rem; color: inherit; text-decoration: none }
 .starts a:hover, .starts a:focus-visible { border-color: #0072B2 }
-.starts small, .starts span { font-size: 0.875rem } .starts small { opacity: 0.85 } .starts b { display: block }
+.starts small, .starts span { font-size: 0.875rem }
+.starts small { opacity: 0.85 } .starts b { display: block }
 @media (max-width: 640px) {
   .starts { grid-template-columns: repeat(3, 1fr); gap: 0.4rem }
   .starts a { padding: 0.3rem 0.5rem } .starts span { display: none }
