@@ -1,18 +1,10 @@
 """The answer in words: the verdict, what would make a load fit, and what the numbers leave out."""
 
-import math
-from dataclasses import replace
-
 from planner import describe
-from planner.hardware import parallel
-from planner.inputs import overrides, presets, support
-from planner.inputs.scenario import NUMBERS, Scenario
-from planner.serving import Evaluation, enough_memory, evaluate
-
-EIGHT_BIT = presets.cache_format("fp8")
-SMALL_STEP = 2048  # tokens; what engines take on small devices
-DEVICE_COUNTS = (2, 4, 8, 16, 32, 64)
-
+from planner.inputs import support
+from planner.inputs.scenario import NUMBERS
+from planner.serving import Evaluation
+from planner.ways import ways as ways_to_fit
 
 IDEAL_LIMITS = (
     "No engine is chosen, so every time is a **lower bound** and every rate an upper bound: peak "
@@ -74,7 +66,7 @@ def verdict(evaluation: Evaluation, warned: bool = True) -> tuple[str, str]:
     with the warning that the engine is not for the device.
     """
     answer, detail = (_counted if evaluation.ideal else _with_engine)(evaluation)
-    ways = [] if evaluation.fits else ways_to_fit(evaluation)
+    ways = [] if evaluation.fits else [way.text for way in ways_to_fit(evaluation)]
     parts = [
         engine_warning(evaluation) if warned else "",
         detail,
@@ -148,54 +140,3 @@ def _up_to(most):
     if most > limit:
         return f"more than {describe.requests(limit)}"
     return f"up to {describe.requests(most)}"
-
-
-def ways_to_fit(evaluation: Evaluation) -> list[str]:
-    """What would make the load fit: less of it, small caches or steps, more devices or memory."""
-    scenario, ways = evaluation.plan.scenario, []
-    if evaluation.max_concurrency >= 1:
-        ways.append(describe.requests(evaluation.max_concurrency))
-    longest = evaluation.max_context_tokens
-    if longest >= NUMBERS["context"].minimum:
-        each = " each" if scenario.concurrency > 1 else ""
-        ways.append(f"{describe.whole(longest)} tokens{each}")
-    small = with_small_cache(scenario)
-    if small != scenario and evaluate(small).fits:
-        ways.append("an 8-bit cache")
-    long = not evaluation.ideal and SMALL_STEP < evaluation.engine.batched_tokens < math.inf
-    if long and evaluate(with_small_step(scenario)).fits:
-        ways.append(f"at most {describe.whole(SMALL_STEP)} batched tokens")
-    count = more_devices(scenario)
-    if count:
-        ways.append(f"{count} devices")
-    memory = enough_memory(evaluation)
-    if memory:
-        where = " on each device" if scenario.layout.devices > 1 else ""
-        ways.append(f"{describe.enough(memory)} of memory{where}")
-    return ways
-
-
-def with_small_cache(scenario: Scenario) -> Scenario:
-    """The scenario with keys and values at 8 bits, or as small as they are already."""
-    small = {}
-    for name in ("cache_k", "cache_v"):
-        wide = presets.cache_format(getattr(scenario, name)).bits > EIGHT_BIT.bits
-        small[name] = EIGHT_BIT.id if wide else getattr(scenario, name)
-    return replace(scenario, **small)
-
-
-def with_small_step(scenario: Scenario) -> Scenario:
-    """The scenario with few tokens in a step, which frees working memory and shortens windows."""
-    own = overrides.read(scenario.set)
-    return replace(scenario, set=overrides.write({**own, "batched_tokens": SMALL_STEP}))
-
-
-def more_devices(scenario: Scenario) -> int:
-    """The fewest devices, more than now and a power of two, on which it fits; 0 where none do."""
-    for count in DEVICE_COUNTS:
-        if count > scenario.layout.devices:
-            for each in parallel.layouts(scenario.the_model, count)[:1]:
-                sizes = {"tp": each.tensor, "pp": each.pipeline, "dp": each.data, "ep": each.expert}
-                if evaluate(replace(scenario, **sizes)).fits:
-                    return count
-    return 0

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planner import Scenario, answer, evaluate, plan
+from planner import Scenario, evaluate, plan, ways
 from planner.engines.memory import Engine, reserve
 from planner.engines.paging import PAGINGS, CacheLayers
 from planner.files import PRESETS
@@ -109,8 +109,8 @@ def test_a_smaller_step_is_offered_where_it_makes_room():
     )
     found = evaluate(scenario)
     assert not found.fits
-    assert "at most 2,048 batched tokens" in answer.ways_to_fit(found)
-    assert evaluate(answer.with_small_step(scenario)).fits
+    assert "at most 2,048 batched tokens" in [way.text for way in ways.ways(found)]
+    assert evaluate(ways.with_small_step(scenario)).fits
 
 
 # --- recurrent states in vLLM --------------------------------------------------------------------

@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import Scenario, answer, decode, evaluate, explain, figures, plan
+from planner import Scenario, answer, decode, evaluate, explain, figures, plan, ways
 from planner.charts import of_plan, tables
 from planner.engines.calibration import timings
 from planner.engines.memory import TERMS
 from planner.engines.passes import pass_time
 from planner.engines.timing import serving_engines
-from planner.hardware.parallel import layouts
 from planner.inputs import overrides, presets
 from planner.inputs.scenario import NUMBERS
 from planner.models.model import LayerGroup, Model
@@ -327,13 +326,11 @@ def test_each_way_to_fit_that_an_engine_s_verdict_names_does(scenario):
         for found in re.findall(pattern, detail):
             assert evaluate(replace(scenario, **change(found))).fits, detail
     if "batched tokens" in detail:
-        assert evaluate(answer.with_small_step(scenario)).fits
+        assert evaluate(ways.with_small_step(scenario)).fits
     if "an 8-bit cache" in detail:
-        assert evaluate(answer.with_small_cache(scenario)).fits
-    for found in re.findall(r"(\d+) devices", detail):
-        able = layouts(scenario.the_model, int(found))[0]
-        words = {"tp": able.tensor, "pp": able.pipeline, "dp": able.data, "ep": able.expert}
-        assert evaluate(replace(scenario, **words)).fits
+        assert evaluate(ways.with_small_cache(scenario)).fits
+    for way in ways.ways(own):
+        assert evaluate(way.scenario).fits, way.text
 
 
 def test_what_an_engine_lacks_is_named_for_the_engine():

@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner import Scenario, answer, describe, evaluate, plan
+from planner import Scenario, answer, describe, evaluate, plan, ways
+from planner.hardware.parallel import Layout, layouts
 from planner.inputs import presets
+from planner.inputs.scenario import NUMBERS
 from tests.test_plan import scenarios
 
 
@@ -113,8 +115,13 @@ def test_every_way_out_that_the_verdict_names_does_fit(scenario):
     if result.fits:
         return
     named = re.search(r"([\d.,]+) (GB|TB|PB) of memory", detail)
-    memory = float(named[1].replace(",", "")) * {"GB": 1, "TB": 1e3, "PB": 1e6}[named[2]]
-    assert plan(scenario, memory=memory).fits
+    if named:
+        memory = float(named[1].replace(",", "")) * {"GB": 1, "TB": 1e3, "PB": 1e6}[named[2]]
+        assert plan(scenario, memory=memory).fits
+    else:  # it would take more than an input of memory takes
+        assert not plan(scenario, memory=NUMBERS["memory"].maximum).fits
+    for way in ways.ways(result):
+        assert evaluate(way.scenario).fits, way.text
     for pattern, name in (
         (r"with ([\d,]+) requests?,", "concurrency"),
         (r"([\d,]+) tokens", "context"),
@@ -122,7 +129,7 @@ def test_every_way_out_that_the_verdict_names_does_fit(scenario):
         for count in re.findall(pattern, detail):
             assert plan(scenario, **{name: int(count.replace(",", ""))}).fits
     if "an 8-bit cache" in detail:
-        assert plan(answer.with_small_cache(scenario)).fits
+        assert plan(ways.with_small_cache(scenario)).fits
 
 
 def test_what_is_needed_is_rounded_up():
@@ -146,10 +153,37 @@ def test_a_verdict_over_several_devices_says_so():
 
 def test_the_devices_that_a_verdict_asks_for_are_enough_and_no_more_than_needed():
     scenario = Scenario("llama-3.1-70b", device="h100-sxm", concurrency=64)
-    assert answer.more_devices(scenario) == 4
+    assert ways.on_more_devices(scenario).layout == Layout(tensor=4)
     assert not plan(replace(scenario, tp=2)).fits
     assert plan(replace(scenario, tp=4)).fits
-    assert answer.more_devices(replace(scenario, context=2**20, concurrency=4096)) == 0
+    assert ways.on_more_devices(replace(scenario, context=2**20, concurrency=4096)) is None
+
+
+@given(scenarios())
+@settings(max_examples=20, deadline=None)
+def test_no_fewer_devices_would_do_over_all_layouts(scenario):
+    scenario = replace(scenario, engine="ideal", set="")
+    found = ways.on_more_devices(scenario)
+    more = [n for n in ways.DEVICE_COUNTS if n > scenario.layout.devices]
+    for count in more[: more.index(found.layout.devices) if found else None]:
+        for each in layouts(scenario.the_model, count):
+            sizes = {"tp": each.tensor, "pp": each.pipeline, "dp": each.data, "ep": each.expert}
+            assert not plan(replace(scenario, **sizes)).fits
+
+
+def test_two_changes_are_offered_where_no_single_one_helps():
+    scenario = Scenario("llama-3.1-70b", device="h100-sxm", concurrency=16, context=2**20)
+    found = [way.text for way in ways.ways(evaluate(scenario))]
+    assert any(" and " in text for text in found)
+    assert not any(text in ("an 8-bit cache", "16 requests") for text in found)
+    assert all(evaluate(way.scenario).fits for way in ways.ways(evaluate(scenario)))
+
+
+def test_the_usual_layout_comes_first():
+    dense = presets.model("llama-3.1-70b")
+    assert layouts(dense, 4)[0] == Layout(tensor=4)
+    assert layouts(dense, 16)[0] == Layout(tensor=8, pipeline=2)
+    assert layouts(dense, 64)[0] == Layout(tensor=8, pipeline=8)
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ import numpy as np
 from planner import formulas
 
 MOST_DEVICES = 64
+SERVER_DEVICES = 8  # that one server has, with fast links between them
 
 
 @dataclass(frozen=True)
@@ -327,10 +328,13 @@ def refusals(layout, model, devices):
 
 @lru_cache(maxsize=512)
 def layouts(model, devices):
-    """Every layout of so many devices that divides, most tensor parallelism first."""
-    return tuple(
+    """Every layout of so many devices that divides, the usual one first.
+
+    Usual is to split layers within a server and to make a pipeline of servers.
+    """
+    found = [
         layout
-        for tensor in reversed(_divisors(devices))
+        for tensor in _divisors(devices)
         for pipeline in _divisors(devices // tensor)
         for expert in _divisors(devices // pipeline)
         if not refusals(
@@ -338,7 +342,13 @@ def layouts(model, devices):
             model,
             devices,
         )
-    )
+    ]
+    return tuple(sorted(found, key=_unusual))
+
+
+def _unusual(layout):
+    beyond = layout.tensor > SERVER_DEVICES
+    return beyond, -layout.tensor, layout.data, layout.expert
 
 
 def _wrong_product(layout, model, devices):
