@@ -120,8 +120,13 @@ def devices(plan: Plan) -> str:
     scenario = plan.scenario
     numbers = {name: getattr(scenario, name) for name in device_numbers(scenario.device)}
     changed = "" if numbers == device_numbers(scenario.device) else " (changed)"
+    return f"{device(scenario)}{changed}"
+
+
+def device(scenario) -> str:
+    """The device and how many, of a scenario."""
     count = scenario.layout.devices
-    return f"{f'{count} × ' if count > 1 else ''}{scenario.the_device.name}{changed}"
+    return f"{f'{count} × ' if count > 1 else ''}{scenario.the_device.name}"
 
 
 def precision(scenario) -> str:

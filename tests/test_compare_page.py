@@ -45,7 +45,7 @@ def test_pinning_changing_comparing():
     page.switch_page(PAGE).run()
     assert not page.exception
     assert held(page) == Comparison((Variant(Scenario()), Variant(Scenario("lesson-7b-mha"))))
-    assert page.title[0].value == "A fits, B does not."
+    assert page.title[0].value == "Lesson 7B, GQA fits; Lesson 7B, MHA does not."
     # Only the first is met by the present plan of itself; the next is pinned.
     page.switch_page("planner/pages/plan.py").run()
     choose(page, "device", "h200-sxm")
@@ -58,7 +58,7 @@ def test_pinning_changing_comparing():
 def test_the_start_says_how_to_begin():
     page = opened()
     assert not page.exception
-    assert page.title[0].value == "Nothing is pinned yet."
+    assert page.title[0].value == "Compare up to four plans side by side"
     assert not page.get("vega_lite_chart")
 
 
@@ -111,7 +111,7 @@ def test_rename_swap_remove_and_say():
     page.button(key="remove-0").click().run()
     assert held(page).labels() == ("A: wide",)
     page.button(key="remove-0").click().run()
-    assert page.title[0].value == "Nothing is pinned yet."
+    assert page.title[0].value == "Compare up to four plans side by side"
     assert not page.exception
 
 

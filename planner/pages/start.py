@@ -29,11 +29,16 @@ def cards(scenario: Scenario):
     """Starting points, each a link within this tab, as long as nothing was changed."""
     if scenario != Scenario():
         return
+    examples = [each for each in presets.examples() if each.start]
+    links([(each.query, each.start, each.title, each.sentence) for each in examples])
+
+
+def links(found: list[tuple[str, str, str, str]]):
+    """Cards, each a link within this tab: its query, what stands over it, its title and more."""
     made = "".join(
-        f'<a href="?{escape(each.query)}" target="_self"><small>{escape(each.start)}</small>'
-        f"<b>{escape(each.title)}</b><span>{escape(each.sentence)}</span></a>"
-        for each in presets.examples()
-        if each.start
+        f'<a href="?{escape(query)}" target="_self"><small>{escape(over)}</small>'
+        f"<b>{escape(title)}</b><span>{escape(sentence)}</span></a>"
+        for query, over, title, sentence in found
     )
     st.html(f'{CARDS}<nav class="starts" aria-label="Starting points">{made}</nav>')
 
