@@ -108,6 +108,24 @@ def certainty(evaluation: Evaluation) -> str:
     )
 
 
+def trust(evaluation: Evaluation) -> str:
+    """How far the times of one plan can be trusted, for whoever asks that of theirs."""
+    scenario = evaluation.plan.scenario
+    plan = f"{scenario.the_model.name} on {describe.device(scenario)}"
+    if evaluation.ideal:
+        return (
+            f"{plan} has no engine: memory is exact, times are lower bounds. Measured times are "
+            "1.8 times as long (median); choose an engine for a forecast."
+        )
+    band = evaluation.tpot_s
+    ends = describe.between(band.low, band.high, "s")
+    sure = certainty(evaluation) or f"Fitted on {evaluation.timing.fitted_on or 'no measurement'}."
+    return (
+        f"{plan} with {evaluation.engine.name}: TPOT {describe.duration(band.value)}"
+        f"{f', 80 % of measurements within {ends}' if ends else ''}. {sure}"
+    )
+
+
 def first_help(evaluation: Evaluation) -> str:
     """What the time to the first token is of."""
     plan = evaluation.plan

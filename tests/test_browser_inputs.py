@@ -95,3 +95,13 @@ def test_a_name_that_is_not_in_the_list_is_looked_up_and_never_ignored(open_page
     device.fill("h100")
     page.locator("h1").click()
     expect(page.get_by_text("“h100” was not chosen; Lesson device is kept.")).to_be_visible()
+
+
+def test_on_a_phone_the_drawer_closes_once_a_page_is_chosen(browse):
+    page = browse("", viewport={"width": 390, "height": 800})
+    page.get_by_test_id("stExpandSidebarButton").click()
+    model = page.locator(".st-key-pick-model").get_by_role("combobox")
+    expect(model).to_be_in_viewport()  # before the way to other pages
+    page.get_by_role("link", name="Compare", exact=True).first.click()
+    expect(page.locator("h1")).to_have_text("Compare up to four plans side by side")
+    expect(page.get_by_test_id("stExpandSidebarButton")).to_be_visible()

@@ -4,8 +4,10 @@ from dataclasses import asdict
 
 import streamlit as st
 
+from planner import explain
 from planner.evidence import accuracy, scatter, summary
 from planner.pages import controls, tables
+from planner.serving import evaluate
 
 state = st.session_state
 if controls.entered("accuracy"):
@@ -50,6 +52,10 @@ view = state.view
 controls.show_notices(state.view_notices)
 title, detail = summary.answer()
 st.title(title, anchor=False)
+if "scenario" in state:
+    with st.container(border=True, key="your-plan"):
+        st.markdown("**Can I trust this for my plan?**")
+        st.text(explain.trust(evaluate(state.scenario)))
 st.markdown(detail)
 with st.container(horizontal=True, key="figures", gap="small"):
     for name, (value, ideal, explained) in summary.headlines().items():
@@ -99,5 +105,6 @@ if rows["generation"].nunique() > 1:
     st.dataframe(accuracy.generations(rows), hide_index=True, key="generations", height="content")
 st.subheader("All quantities", anchor=False)
 st.dataframe(accuracy.overview(), hide_index=True, key="overview", height="content")
-st.subheader("What the model is, and where it is weak", anchor=False)
-st.markdown(summary.about())
+with controls.folded("about", "What the model is, and where it is weak") as open_:
+    if open_:
+        st.markdown(summary.about())
