@@ -94,6 +94,11 @@ def requests(count: float) -> str:
     return "1 request" if count == 1 else f"{whole(count)} requests"
 
 
+def tokens(count: float) -> str:
+    """A number of tokens, with its noun."""
+    return "1 token" if count == 1 else f"{whole(count)} tokens"
+
+
 def factor(ratio: float) -> str:
     """A ratio as a difference: ×4.00, +12.5 %, −48.0 %; a hair's breadth is no difference."""
     if math.isclose(ratio, 1, rel_tol=5e-4):

@@ -131,7 +131,7 @@ def first_help(evaluation: Evaluation) -> str:
     plan = evaluation.plan
     spared = plan.prompt_tokens - plan.new_prompt_tokens
     cached = f", {describe.whole(spared)} of them in the cache already" if spared else ""
-    prompt = f"A prompt of {describe.whole(plan.prompt_tokens)} tokens{cached}"
+    prompt = f"A prompt of {describe.tokens(plan.prompt_tokens)}{cached}"
     if evaluation.ideal:
         return f"{prompt} at full peak; no queue."
     passes = math.ceil(plan.new_prompt_tokens / evaluation.engine.batched_tokens)
@@ -146,7 +146,7 @@ def first_help(evaluation: Evaluation) -> str:
     }.get(evaluation.load, "Below saturation: each request that ends is replaced by a new one.")
     load = (
         f"{describe.requests(plan.concurrency)} kept at work, each writing "
-        f"{describe.whole(plan.output_tokens)} tokens"
+        f"{describe.tokens(plan.output_tokens)}"
     )
     return f"{prompt}{chunks}, with {load}. {wait} Alone: {alone}; lower bound: {ideal}."
 

@@ -156,7 +156,7 @@ def test_a_comparison_is_read_from_its_link(capsys):
     link = f"http://localhost:8501/compare?{LESSON_LINK}&embed=true"
     status, out, err = ran(capsys, link)
     assert (status, err) == (1, "")
-    assert out.startswith("B fits, A does not.\nsame model, GQA off\n")
+    assert out.startswith("GQA on fits; GQA off does not.\nsame model, GQA off\n")
     assert "A: GQA off. Does not fit: 2.72 GB too much." in out
     assert f"?{LESSON_LINK}" in out
     assert json.loads(ran(capsys, link, "--json")[1]) == comparison_report.as_dict(LESSON)

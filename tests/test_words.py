@@ -122,6 +122,7 @@ def test_every_way_out_that_the_verdict_names_does_fit(scenario):
         assert not plan(scenario, memory=NUMBERS["memory"].maximum).fits
     for way in ways.ways(result):
         assert evaluate(way.scenario).fits, way.text
+    detail = ", or ".join(["with", *(w.text for w in ways.ways(result) if " and " not in w.text)])
     for pattern, name in (
         (r"with ([\d,]+) requests?,", "concurrency"),
         (r"([\d,]+) tokens", "context"),
