@@ -206,7 +206,7 @@ def _print(asked, scenario, log: FromLog | None = None, reading=None, notes=()):
     else:
         assumed = [f"assumed: {note}" for note in notes]
         logged = _log_lines(log, reading) if log else ()
-        report = document.text(plan_report.document(evaluation), sections=2)
+        report = document.text(plan_report.document(evaluation), sections=3)
         print("\n".join([report, *assumed, *logged]))
     return FITS if evaluation.fits else DOES_NOT_FIT
 

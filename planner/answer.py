@@ -10,35 +10,35 @@ from planner.units import GIB
 from planner.ways import ways_to_fit
 
 IDEAL_LIMITS = (
-    "This is the **ideal engine**: full bandwidth, full peak, nothing reserved. Over 930 published "
-    "measurements the ideal time per token was 45 % too short in the median (38 % for the fastest "
-    "engines). Choose an engine under “Engine” to see what it makes of it.",
-    "Memory that an engine takes for itself (activations, graphs, fragments) is not counted, and "
-    "with some hundred requests at once computing may take longer than reading; that is not in the "
-    "time.",
+    "No engine is chosen, so every time is a **lower bound** and every rate an upper bound: peak "
+    "bandwidth, peak compute, nothing reserved. It underestimates the measured time per output "
+    "token by 45 % (median of 930 published measurements; 38 % for the fastest engines). Choose "
+    "an engine for a calibrated forecast.",
+    "Engine overhead (activations, CUDA graphs, fragmentation) is not counted. With some hundred "
+    "requests at once decoding may become compute-bound, which these times leave out.",
 )
 CHANGED_LIMITS = (
-    "This is the ideal engine with the figures that you changed. Nothing in it is calibrated.",
+    "The ideal engine with the figures that you changed. Nothing in it is calibrated.",
 )
 ENGINE_LIMITS = (
-    "Times are **calibrated** on published measurements; their range holds 80 % of the "
-    "measurements that were left out of the fit. Your model, device or version may lie outside. "
-    "The page “Accuracy” shows predicted against measured.",
-    "Published measurements mostly do not say in which format the cache was, whether tokens were "
-    "guessed ahead, and whether a figure is a mean or a median; what was assumed is on that page.",
-    "Without an output length the first token is that of a prompt alone on an idle engine. With "
-    "one it is that of a closed loop: so many requests are kept at work. Near saturation it is a "
-    "range.",
-    "With more requests than the engine's pool admits, the rest waits: time per token and rates "
-    "are those of the requests that run.",
-    "A device whose link no source states is taken to be on PCIe 4.0 of 16 lanes.",
-    "What an engine keeps for itself depends on its version and options; its figures and where "
-    "they are from are listed under “What the engine takes”.",
+    "Times are **calibrated** on published measurements; 80 % of the measurements left out of the "
+    "fit lie within the stated range. Your model, device or version may lie outside it. The page "
+    "“Accuracy” shows predicted against measured.",
+    "Most published measurements do not state the cache format, whether speculative decoding was "
+    "on, or whether a figure is a mean or a median; that page lists what was assumed.",
+    "Without an output length, TTFT is that of one prompt alone on an idle engine. With one, it is "
+    "that of a closed loop: each request that ends is replaced by a new one. Near saturation "
+    "only a range is given.",
+    "Requests beyond what the engine's pool admits wait in a queue: TPOT and rates are those of "
+    "the running requests.",
+    "A device whose interconnect no source states is assumed to use PCIe 4.0 x16.",
+    "Engine overhead depends on its version and options; the figures and their sources are listed "
+    "under “Engine memory breakdown”.",
 )
 LIMITS = (
-    "All requests have the same context, and nothing is shared between them.",
-    "Several devices: the stages of a pipeline wait for one another. Experts are taken to be "
-    "chosen evenly, which reads the most of them.",
+    "All requests have the same context, and no prefix is shared between them.",
+    "Pipeline stages run one after another for each token. Experts are assumed to be chosen "
+    "evenly, which reads the most of them.",
 )
 HOST_LIMITS = (
     "Layers or experts in **host memory**: whether the host has room is not checked. What its "
@@ -47,7 +47,7 @@ HOST_LIMITS = (
 )
 SHARED_LIMITS = (
     "**Decode context parallel**: devices share out the tokens of each request. What they send one "
-    "another for it in every layer is not in the time per token.",
+    "another for it in every layer is not in the TPOT.",
 )
 DRAFT_LIMITS = (
     "A **drafter**: how many tokens a step yields is taken as given; it depends on the text. The "
@@ -57,12 +57,12 @@ DRAFT_LIMITS = (
 )
 CHOSEN_LIMITS = (
     "This model's attention is **sparse**: a step reads every past token's short key, and the best "
-    "of the rest. That is in the time per token; choosing them takes time that is not, and a "
+    "of the rest. That is in the TPOT; choosing them takes time that is not, and a "
     "prompt is counted as if every token read all before it.",
 )
 SPARSE_LIMITS = (
     "This model's attention is **sparse**: a step scores all past tokens by a short key and reads "
-    "only the best of them. The times are those of reading all, the most it can be.",
+    "only the best of them. The times assume that all are read, an upper bound.",
 )
 
 

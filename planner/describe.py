@@ -53,7 +53,7 @@ def gib(count: float) -> str:
 def duration(seconds: float) -> str:
     """A time: 31.2 ms, 150 s, 20.0 min; one that grows for ever is without end."""
     if math.isinf(seconds):
-        return "without end"
+        return "unbounded"
     if seconds >= 1000:
         return _scaled(seconds, ((3600, "h"), (60, "min")))
     return _scaled(seconds, ((1, "s"), (1e-3, "ms"), (1e-6, "µs")))
@@ -95,6 +95,11 @@ def requests(count: float) -> str:
     return "1 request" if count == 1 else f"{whole(count)} requests"
 
 
+def tokens(count: float) -> str:
+    """A number of tokens, with its noun."""
+    return "1 token" if count == 1 else f"{whole(count)} tokens"
+
+
 def factor(ratio: float) -> str:
     """A ratio as a difference: ×4.00, +12.5 %, −48.0 %; a hair's breadth is no difference."""
     if math.isclose(ratio, 1, rel_tol=5e-4):
@@ -121,8 +126,13 @@ def devices(plan: Plan) -> str:
     scenario = plan.scenario
     numbers = {name: getattr(scenario, name) for name in device_numbers(scenario.device)}
     changed = "" if numbers == device_numbers(scenario.device) else " (changed)"
+    return f"{device(scenario)}{changed}"
+
+
+def device(scenario) -> str:
+    """The device and how many, of a scenario."""
     count = scenario.layout.devices
-    return f"{f'{count} × ' if count > 1 else ''}{scenario.the_device.name}{changed}"
+    return f"{f'{count} × ' if count > 1 else ''}{scenario.the_device.name}"
 
 
 def precision(scenario) -> str:
@@ -130,6 +140,23 @@ def precision(scenario) -> str:
     keys, values = scenario.cache_k, scenario.cache_v
     cache = keys if keys == values else f"{keys}/{values}"
     return f"weights {scenario.weights}, cache {cache}"
+
+
+def cache_format(scenario) -> str:
+    """How keys and values are stored, in short."""
+    stored = (scenario.cache_k, scenario.cache_v)
+    keys, values = (presets.cache_format(each).name for each in stored)
+    return keys if keys == values else f"{keys} and {values}"
+
+
+def folded(scenario) -> str:
+    """The inputs that the page folds away, in one line; lengths where they are given."""
+    memory = f"{scenario.memory:,} GB, {scenario.peak:,} TFLOP/s"
+    given = {"prompt": scenario.prompt, "cached": scenario.prefix, "output": scenario.output}
+    lengths = [f"{name} {whole(tokens)}" for name, tokens in given.items() if tokens]
+    figures = ["engine figures changed"] if scenario.set else []
+    cache = f"{cache_format(scenario)} cache"
+    return " · ".join([memory, cache, layout(scenario.layout), *lengths, *figures])
 
 
 def layout(found: parallel.Layout) -> str:

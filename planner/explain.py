@@ -62,9 +62,9 @@ def token_help(evaluation: Evaluation) -> str:
 
 
 def step_help(evaluation: Evaluation) -> str:
-    """What the time per token consists of and how sure it is."""
+    """What the time per output token consists of and how sure it is."""
     if evaluation.ideal:
-        return "Reading the weights and every cache once, at full bandwidth. The least it can be."
+        return "Lower bound: weights and cache read once at peak bandwidth."
     new = " New prompts arrive meanwhile." if evaluation.mixed else ""
     new += _waits(evaluation)
     if evaluation.ideal_engine:
@@ -108,12 +108,30 @@ def certainty(evaluation: Evaluation) -> str:
     )
 
 
+def trust(evaluation: Evaluation) -> str:
+    """How far the times of one plan can be trusted, for whoever asks that of theirs."""
+    scenario = evaluation.plan.scenario
+    plan = f"{scenario.the_model.name} on {describe.device(scenario)}"
+    if evaluation.ideal:
+        return (
+            f"{plan} has no engine: memory is exact, times are lower bounds. Measured times are "
+            "1.8 times as long (median); choose an engine for a forecast."
+        )
+    band = evaluation.tpot_s
+    ends = describe.between(band.low, band.high, "s")
+    sure = certainty(evaluation) or f"Fitted on {evaluation.timing.fitted_on or 'no measurement'}."
+    return (
+        f"{plan} with {evaluation.engine.name}: TPOT {describe.duration(band.value)}"
+        f"{f', 80 % of measurements within {ends}' if ends else ''}. {sure}"
+    )
+
+
 def first_help(evaluation: Evaluation) -> str:
     """What the time to the first token is of."""
     plan = evaluation.plan
     spared = plan.prompt_tokens - plan.new_prompt_tokens
     cached = f", {describe.whole(spared)} of them in the cache already" if spared else ""
-    prompt = f"A prompt of {describe.whole(plan.prompt_tokens)} tokens{cached}"
+    prompt = f"A prompt of {describe.tokens(plan.prompt_tokens)}{cached}"
     if evaluation.ideal:
         return f"{prompt} at full peak; no queue."
     passes = math.ceil(plan.new_prompt_tokens / evaluation.engine.batched_tokens)
@@ -124,11 +142,11 @@ def first_help(evaluation: Evaluation) -> str:
     alone = describe.duration(evaluation.ttft_s.value)
     wait = {
         NEARLY: "The load is near saturation, where only a range can be said.",
-        SATURATED: "The load is beyond what the engine admits, so that requests wait without end.",
+        SATURATED: "The load is beyond what the engine admits, so the queue grows without bound.",
     }.get(evaluation.load, "Below saturation: each request that ends is replaced by a new one.")
     load = (
         f"{describe.requests(plan.concurrency)} kept at work, each writing "
-        f"{describe.whole(plan.output_tokens)} tokens"
+        f"{describe.tokens(plan.output_tokens)}"
     )
     return f"{prompt}{chunks}, with {load}. {wait} Alone: {alone}; lower bound: {ideal}."
 

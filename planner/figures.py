@@ -25,6 +25,9 @@ from planner.units import GB
 
 # What a number is, besides given and computed. “as set” is of the ideal engine, figures changed.
 IDEAL, CALIBRATED = "ideal", "calibrated"
+# The same beside a number on screen. What counting alone gives is passed by no engine: no time is
+# shorter, no rate and no count higher.
+NOTES = {COMPUTED: "exact", IDEAL: "upper bound"}
 
 
 class Headline(NamedTuple):
@@ -126,7 +129,8 @@ class Definition:
     def note(self, evaluation: Evaluation) -> str:
         """What the figure is, in a word or two: the ends of its band, or else its kind."""
         if evaluation.ideal or not self.calibrated:
-            return self.counted_origin(evaluation)[0]
+            kind = self.counted_origin(evaluation)[0]
+            return "lower bound" if (kind, self.unit) == (IDEAL, "s") else NOTES.get(kind, kind)
         band = self.band(evaluation)
         return describe.between(band.low, band.high, self.unit) or self.engine_origin(evaluation)[0]
 
@@ -223,17 +227,18 @@ FIGURES = (
     # --- time ---
     Definition("decode_step_s", "Time per output token (TPOT)", "s", IDEAL, "(W + C) / BW",
                timed=lambda own: own.tpot_s,
-               headline=Headline("step", "Time per token", "ms", 1e-3, explain.step_help,
+               headline=Headline("step", "Time per output token", "ms", 1e-3, explain.step_help,
                                  ("total",))),
     # Under load where that is known, else of a prompt alone.
     Definition("first_token_s", "Time to first token (TTFT)", "s", IDEAL,
                counted=lambda own: own.plan.ttft_s,
                timed=lambda own: own.first_token_s, reported=False,
-               headline=Headline("first", "First token", "ms", 1e-3, explain.first_help)),
+               headline=Headline("first", "Time to first token", "ms", 1e-3, explain.first_help)),
     Definition("tokens_per_s_total", "Throughput (tokens/s)", "tokens/s", IDEAL,
                "B · BW / (W + C)",
                timed=lambda own: own.tokens_per_s_total,
-               headline=Headline("total", "All, tokens/s", "", 1, explain.total_help, ("step",))),
+               headline=Headline("total", "Throughput (tokens/s)", "", 1, explain.total_help,
+                                 ("step",))),
     Definition("tokens_per_s_per_request", "Speed per user (tokens/s)", "tokens/s", IDEAL,
                "BW / (W + C)",
                timed=lambda own: own.tokens_per_s_per_request),

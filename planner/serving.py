@@ -102,7 +102,7 @@ class Evaluation:
 
     @property
     def tpot_s(self) -> Band:
-        """The time per token: while new prompts arrive, where the scenario says how often."""
+        """TPOT: while new prompts arrive, where the scenario says how often."""
         return self.mixed_s or self.step_s
 
     @property

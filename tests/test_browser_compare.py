@@ -57,7 +57,7 @@ def test_pin_change_compare_and_take_the_link_along(app, chromium):
     idle(page, COMPARED)
     found = Comparison((Variant(Scenario()), Variant(Scenario(context=32_768))))
     assert query_of(page) == encode_comparison(found)
-    assert page.locator("h1").inner_text() == "A fits, B does not."
+    assert page.locator("h1").inner_text() == "8,192 tokens fits; 32,768 tokens does not."
     name = page.get_by_label("Name of B")
     name.fill("four times the context")
     name.press("Enter")

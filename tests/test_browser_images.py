@@ -27,7 +27,7 @@ NO_CLIPBOARD = "Object.defineProperty(navigator, 'clipboard', { value: undefined
 )  # fmt: skip
 def test_a_chart_is_copied_as_the_image_of_it(browse, path, drawn, title):
     page = browse(path, drawn)
-    page.get_by_text("Take it along").click()
+    page.get_by_text("Export").click()
     page.locator(".st-key-copy-image").get_by_role("button", name=title).click()
     expect(page.get_by_text("Copied.", exact=True)).to_be_visible()
     types, width, height = page.evaluate(READ)
@@ -41,7 +41,7 @@ def test_without_a_clipboard_it_is_saved(browse):
     page.add_init_script(NO_CLIPBOARD)
     page.reload()
     page.locator(".st-key-chart-step svg.marks").wait_for()
-    page.get_by_text("Take it along").click()
+    page.get_by_text("Export").click()
     with page.expect_download() as saved:
         page.locator(".st-key-copy-image").get_by_role("button", name="Where it fits").click()
     assert saved.value.suggested_filename == "fit.png"
@@ -52,6 +52,6 @@ def test_without_a_clipboard_it_is_saved(browse):
 def test_what_goes_wrong_is_said(browse):
     page = browse()
     page.route("**/api/plan/*.png?*", lambda route: route.fulfill(status=503, body="{}"))
-    page.get_by_text("Take it along").click()
+    page.get_by_text("Export").click()
     page.locator(".st-key-copy-image").get_by_role("button", name="Where it fits").click()
     expect(page.get_by_text("This did not work")).to_be_visible()

@@ -165,16 +165,16 @@ def test_a_question_on_the_plan_page_hides_and_reveals(open_page):
     shown = page.locator("[data-testid=stMain]").inner_text()
     for answer in ("67.1 GB", "81.1 ms", "tokens/s."):
         assert answer not in shown
-    assert metrics(page)["Time per token"] == metrics(page)["All, tokens/s"] == "?"
+    assert metrics(page)["Time per output token"] == metrics(page)["Throughput (tokens/s)"] == "?"
     for name in ("memory", "latency", "step"):
         assert page.locator(f".st-key-chart-{name} svg.marks").count() == 0
     kept = query_of(page)
     assert "ask=cache,step" in kept
 
-    page.get_by_label("Time per token (ms)").fill("40")
+    page.get_by_label("Time per output token (ms)").fill("40")
     page.get_by_role("button", name="Show the answer").click()
     expect(page.get_by_text("Your guess: 40 ms, 2.03 times too little.")).to_be_visible()
-    assert metrics(page)["Time per token"] == "81.1 ms"
+    assert metrics(page)["Time per output token"] == "81.1 ms"
     assert metrics(page)["Cache"] == "?"
     assert page.locator(".st-key-chart-memory svg.marks").count() == 0
     drawn = page.locator(".st-key-chart-latency svg.marks")

@@ -252,14 +252,14 @@ def test_the_engine_chosen_has_its_own_command(scenario):
     made = commands.of(evaluate(scenario))
     own = [each.engine.id for each in made] == [scenario.engine]
     offered = support.offered(scenario.device)
-    others = [each for each in commands.SHOWN if each in offered][: commands.MOST_SHOWN]
+    others = [each for each in support.SUGGESTED if each in offered][: support.MOST_SUGGESTED]
     assert own or [each.engine.id for each in made] == others
     if own and "fraction:0.5" in scenario.set and not scenario.engine.startswith("llama"):
         assert " 0.5 " in made[0].text
 
 
 @pytest.mark.parametrize("name", [*NAMES, "a'; touch /tmp/owned; '", "$(id)", "`id`", "--help"])
-@pytest.mark.parametrize("engine", commands.SHOWN)
+@pytest.mark.parametrize("engine", support.SUGGESTED)
 def test_a_name_stays_one_word_of_the_shell(name, engine):
     made = commands.command(Scenario(model=named(name)), presets.engine(engine))
     shown = "import json, sys; print(json.dumps(sys.argv[1:]))"

@@ -12,6 +12,7 @@ from tests.browser import ROOT
 from tests.scenes import shown
 from tests.test_comparison import BAD_LINKS, LESSON
 from tests.test_differences import FOUR
+from tests.test_page import choose
 
 PAGE = "planner/pages/compare.py"
 
@@ -40,15 +41,15 @@ def test_pinning_changing_comparing():
     page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30).run()
     pin(page)
     assert page.button(key="pin").disabled
-    page.selectbox(key="model").set_value("lesson-7b-mha").run()
+    choose(page, "model", "lesson-7b-mha")
     assert not page.button(key="pin").disabled
     page.switch_page(PAGE).run()
     assert not page.exception
     assert held(page) == Comparison((Variant(Scenario()), Variant(Scenario("lesson-7b-mha"))))
-    assert page.title[0].value == "A fits, B does not."
+    assert page.title[0].value == "Lesson 7B, GQA fits; Lesson 7B, MHA does not."
     # Only the first is met by the present plan of itself; the next is pinned.
     page.switch_page("planner/pages/plan.py").run()
-    page.selectbox(key="device").set_value("h200-sxm").run()
+    choose(page, "device", "h200-sxm")
     page.switch_page(PAGE).run()
     assert len(held(page).variants) == 2
     page.button(key="add").click().run()
@@ -58,7 +59,7 @@ def test_pinning_changing_comparing():
 def test_the_start_says_how_to_begin():
     page = opened()
     assert not page.exception
-    assert page.title[0].value == "Nothing is pinned yet."
+    assert page.title[0].value == "Compare up to four plans side by side"
     assert not page.get("vega_lite_chart")
 
 
@@ -111,7 +112,7 @@ def test_rename_swap_remove_and_say():
     page.button(key="remove-0").click().run()
     assert held(page).labels() == ("A: wide",)
     page.button(key="remove-0").click().run()
-    assert page.title[0].value == "Nothing is pinned yet."
+    assert page.title[0].value == "Compare up to four plans side by side"
     assert not page.exception
 
 

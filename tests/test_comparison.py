@@ -99,7 +99,7 @@ def test_an_old_link_keeps_its_meaning():
 def test_letters_left_out_are_closed_up():
     found, notices = decode("b=context%3D500&bn=first&d=context%3D600")
     assert [each.scenario.context for each in found.variants] == [500, 600]
-    assert found.labels() == ("A: first", "B")
+    assert found.labels() == ("A: first", "B: 600 tokens")
     assert notices == ()
 
 
@@ -110,7 +110,11 @@ def test_swapping_removing_renaming():
     assert three.swapped(2).variants == (a, c, b)
     assert three.removed(0).variants == (b, c)
     assert three.removed(2).variants == (a, b)
-    assert three.renamed(1, " much\nlonger ").labels() == ("A", "B: much�longer", "C")
+    assert three.renamed(1, " much\nlonger ").labels() == (
+        "A: 1,000 tokens",
+        "B: much�longer",
+        "C: 3,000 tokens",
+    )
     assert three.holds(Scenario(context=2000))
     assert not three.holds(Scenario(context=4000))
     assert not Comparison((Variant(Scenario(), mistake="doubled"),)).holds(Scenario())
@@ -118,7 +122,7 @@ def test_swapping_removing_renaming():
 
 def test_a_plan_without_a_name_goes_by_its_model():
     found = Comparison((Variant(Scenario(), "mine"), Variant(Scenario("lesson-7b-mha"))))
-    assert found.labels() == ("A: mine", "B")
+    assert found.labels() == ("A: mine", "B: Lesson 7B, MHA")
     assert found.named() == ("A: mine", "B: Lesson 7B, MHA")
 
 

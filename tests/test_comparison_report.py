@@ -54,9 +54,9 @@ def test_each_plan_has_its_own_report(comparison):
 
 def test_markdown_says_what_differs_and_carries_link_and_version():
     written = as_markdown(LESSON, APP)
-    assert written.startswith("# B fits, A does not.\n\nsame model, GQA off\n")
+    assert written.startswith("# GQA on fits; GQA off does not.\n\nsame model, GQA off\n")
     assert "| Model | Lesson 7B, MHA | Lesson 7B, GQA |" in written
-    assert "| Cache | 68.7 GB | 17.2 GB, ×0.250 |" in written
+    assert "| Cache | 68.7 GB | 17.2 GB | ×0.250 better |" in written
     assert "| Time per output token (TPOT) | ideal | 82.7 ms | 31.2 ms |" in written
     assert f"`{APP}?{encode(LESSON)}`" in written
     assert __version__ in written

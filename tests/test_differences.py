@@ -29,22 +29,35 @@ COMPARISONS = {"lesson": LESSON, "four": FOUR, "same": SAME, "tiny": TINY, "far"
 
 def test_the_lesson_s_two_models_side_by_side():
     a, b = differences.shown(LESSON)
-    assert differences.headline([a, b]) == "B fits, A does not."
+    assert differences.headline([a, b]) == "GQA on fits; GQA off does not."
     assert differences.against(a, b) == (
-        "B against A: cache ×0.250, time per output token (TPOT) ×0.377, "
-        "throughput (tokens/s) ×2.65."
+        "GQA on against GQA off: cache ×0.250. Speeds are not compared: not both of them run."
     )
     apart = differences.inputs([a, b])
     assert apart.to_numpy().tolist() == [["Model", "Lesson 7B, MHA", "Lesson 7B, GQA"]]
     assert list(apart.columns) == ["input", "A: GQA off", "B: GQA on"]
     table = differences.results([a, b]).set_index("figure")
+    assert list(table.columns) == ["A: GQA off", "B: GQA on", "B against A"]
     assert list(table.loc["Verdict"]) == [
         "Does not fit: 2.72 GB too much.",
         "Fits, with 48.8 GB to spare.",
+        "",
     ]
-    assert list(table.loc["Cache"]) == ["68.7 GB", "17.2 GB, ×0.250"]
-    assert list(table.loc["Weights"]) == ["14.0 GB", "14.0 GB, the same"]
-    assert list(table.loc["Max concurrent requests"]) == ["15", "61, ×4.07"]
+    assert list(table.loc["Cache"]) == ["68.7 GB", "17.2 GB", "×0.250 better"]
+    assert list(table.loc["Weights"]) == ["14.0 GB", "14.0 GB", "the same"]
+    assert list(table.loc["Max concurrent requests"]) == ["15", "61", "×4.07 better"]
+    assert table.loc["Time per output token (TPOT)", "B against A"] == "–"
+
+
+def test_of_two_that_run_the_headline_says_which_is_faster():
+    both = [Variant(Scenario("llama-3.1-8b", device=each)) for each in ("h100-sxm", "l40s")]
+    a, b = differences.shown(Comparison(tuple(both)))
+    assert differences.headline([a, b]) == (
+        "H100 SXM5 80GB and L40S fit; H100 SXM5 80GB is 3.88 times as fast for each user."
+    )
+    table = differences.results([a, b]).set_index("figure")["B against A"]
+    assert table["Time per output token (TPOT)"] == "×3.88 worse"
+    assert table["Throughput (tokens/s)"] == "×0.258 worse"
 
 
 @pytest.mark.parametrize(
@@ -54,7 +67,7 @@ def test_the_lesson_s_two_models_side_by_side():
         (["mha"], "A does not fit."),
         (["gqa", "gqa"], "A and B fit."),
         (["mha", "mha", "mha"], "A, B and C do not fit."),
-        (["gqa", "mha", "gqa", "mha"], "A and C fit, B and D do not."),
+        (["gqa", "mha", "gqa", "mha"], "A and C fit; B and D do not."),
     ],
 )
 def test_the_headline_says_which_fit(models, said):
@@ -147,7 +160,7 @@ def test_lines_are_told_apart_by_ink_and_dash_and_their_letter_stands_at_them():
     assert dict(zip(rows.variant, rows.ink, strict=True)) == {
         each.label: ink for ink, each in enumerate(differences.shown(FOUR))
     }
-    names = ["A", "B", "C", "D (wrong)"]
+    names = ["GQA off", "Lesson 7B, GQA", "vLLM", "MLA as MHA (wrong)"]
     assert [label for label in words.label if label in names] == names
 
 
@@ -162,7 +175,7 @@ def test_the_cross_is_where_memory_is_full():
             assert not evaluate(each.scenario, context=full + 1).fits
     _, lines = overlays.pictures(differences.shown(LESSON))
     assert len(lines.frames["full"]) == 2
-    assert lines.title == "Time per token, × where memory is full"
+    assert lines.title == "Time per output token, × where memory is full"
 
 
 @pytest.mark.parametrize("example", presets.comparisons(), ids=lambda each: each.id)

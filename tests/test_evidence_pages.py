@@ -7,10 +7,11 @@ import pytest
 from playwright.sync_api import expect
 from streamlit.testing.v1 import AppTest
 
-from planner import decode
+from planner import Scenario, decode
 from planner.charts.style import INK
 from planner.evidence import accuracy, scatter, summary
 from planner.logs import from_log, told
+from planner.logs.parse import read_log
 from tests.browser import ROOT, idle
 from tests.scenes import drawn
 from tests.test_evidence import BAD
@@ -210,3 +211,43 @@ def test_a_log_is_pasted_and_opened_in_the_planner(browse):
     assert (scenario, notices) == (from_log.plan_of(example.text).scenario, ())
     page.go_back()
     expect(page.get_by_role("textbox", name="Start-up log")).to_be_visible()
+
+
+# --- Can I trust this for my plan? ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("scenario", "said"),
+    [
+        (Scenario(), "has no engine: memory is exact, times are lower bounds"),
+        (
+            Scenario("llama-3.1-8b", device="h100-sxm", engine="vllm-0.34"),
+            "Llama 3.1 8B on H100 SXM5 80GB with vLLM since 0.34: TPOT ",
+        ),
+    ],
+)
+def test_accuracy_answers_for_the_plan_of_the_session(scenario, said):
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.session_state["scenario"] = scenario
+    app.switch_page("planner/pages/accuracy.py").run()
+    assert not app.exception
+    assert any(said in each.value for each in app.text)
+
+
+def test_a_log_without_a_model_claims_nothing_of_one():
+    text = "llama_kv_cache: size = 256.00 MiB (  4096 cells,  32 layers,  1/1 seqs)\n"
+    reading = read_log(text)
+    found = from_log.plan_of_reading(reading, text)
+    assert "model" in found.asked
+    said = told.answer(text, reading, found.rows, found.asked)
+    assert "predicted within" not in said
+
+
+@pytest.mark.parametrize("example", from_log.examples(), ids=lambda example: example.id)
+def test_every_line_of_a_log_is_listed_with_what_was_understood(example):
+    reading = read_log(example.text)
+    listed = told.by_line(example.text, reading)
+    understood = {each["line"] for each in listed if each["understood"]}
+    assert understood == {f"{line.number}" for line in reading.lines.values()}
+    written = [line.strip() for line in example.text.splitlines() if line.strip()]
+    assert [each["text"] for each in listed] == written

@@ -156,7 +156,7 @@ def test_a_comparison_is_read_from_its_link(capsys):
     link = f"http://localhost:8501/compare?{LESSON_LINK}&embed=true"
     status, out, err = ran(capsys, link)
     assert (status, err) == (1, "")
-    assert out.startswith("B fits, A does not.\nsame model, GQA off\n")
+    assert out.startswith("GQA on fits; GQA off does not.\nsame model, GQA off\n")
     assert "A: GQA off. Does not fit: 2.72 GB too much." in out
     assert f"?{LESSON_LINK}" in out
     assert json.loads(ran(capsys, link, "--json")[1]) == comparison_report.as_dict(LESSON)
@@ -167,7 +167,7 @@ def test_a_comparison_is_read_from_its_link(capsys):
     wrong = "a=&b=&bm=no-gqa"
     assert ran(capsys, wrong)[0] == 0
     assert ran(capsys, wrong, "--command")[1].count("vllm serve") == 1
-    # Where nothing is reckoned rightly, nothing is said to fit.
+    # Where nothing is computed correctly, nothing is said to fit.
     assert ran(capsys, "a=&am=no-gqa")[0] == 1
     assert ran(capsys, link, "--config", str(CONFIG / "config.json"))[0] == 2
 
@@ -239,7 +239,7 @@ def test_a_bad_comparison_is_named_and_nothing_else_is_printed(capsys, query):
     status, out, err = ran(capsys, query)
     assert (status, out) == (2, "")
     assert err.strip()
-    assert not re.search("used instead|it was cut|reckoned rightly", err)
+    assert not re.search("used instead|it was cut|computed correctly", err)
 
 
 def test_as_a_program_without_the_upper_floors():

@@ -18,7 +18,7 @@ from planner.models.drafting import EAGLE, MTP, refusal
 from planner.reports import arithmetic
 from tests.test_model import models
 
-# The lesson: model, requests, context -> cache in GB, time per token in ms, and digits shown.
+# The lesson: model, requests, context -> cache in GB, TPOT in ms, and digits shown.
 LESSON = [
     ("lesson-7b-mha", 1, 8192, 4.29, 18.3),
     ("lesson-7b-mha", 16, 8192, 68.7, 82.7),

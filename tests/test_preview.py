@@ -114,7 +114,7 @@ def test_each_page_has_its_own():
 def test_the_head_of_a_page_carries_it(client):
     answered = client.get(f"/below/compare?{encode_comparison(LESSON)}")
     head = Head(answered.text)
-    assert head.title == head.said["og:title"] == "B fits, A does not."
+    assert head.title == head.said["og:title"] == "GQA on fits; GQA off does not."
     assert head.said["og:description"].startswith("same model, GQA off")
     picture = head.said["og:image"]
     assert picture.startswith("https://plans.example/below/api/compare/card.png?v=1&a=")

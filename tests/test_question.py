@@ -10,7 +10,7 @@ from planner.inputs import question
 from planner.inputs.question import FITS, NOT, SAY_LENGTH, Figure, Question
 from planner.lesson import plan_questions
 
-STEP = Figure("step", "Time per token", "31.2 ms", value=31.2, unit="ms", also=("total",))
+STEP = Figure("step", "Time per output token", "31.2 ms", value=31.2, unit="ms", also=("total",))
 TOTAL = Figure("total", "All requests", "513 tok/s", value=513, unit="tok/s", also=("step",))
 CACHE = Figure("cache", "Cache", "17.2 GB", value=17.2, unit="GB")
 FIGURES = (STEP, TOTAL, CACHE)
@@ -72,7 +72,7 @@ def test_an_unknown_figure_hides_nothing():
 )
 def test_guess_and_answer_stand_side_by_side(guess, says):
     said = question.compared(STEP, guess)
-    assert said.startswith("Time per token: 31.2 ms. Your guess: ")
+    assert said.startswith("Time per output token: 31.2 ms. Your guess: ")
     assert says in said
 
 

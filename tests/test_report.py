@@ -144,7 +144,7 @@ def test_every_number_is_there_with_its_source():
 def test_weights_are_of_the_kind_that_the_page_says(model, kind):
     own = served(model=model, device="h100-sxm")
     kinds = {each.key: each.kind for each in figures.entries(own)}
-    assert figures.headlines(own)[0].note == kind
+    assert figures.headlines(own)[0].note == figures.NOTES.get(kind, kind)
     assert kinds["weights_bytes"] == kinds["device_weights_bytes"] == kind
     assert kinds["cache_bytes"] == "computed"
 
@@ -154,3 +154,31 @@ def test_sparse_attention_is_said_to_be_charged_in_full(model, sparse):
     own = served(model=model, tp=8, device="h200-sxm")
     assert ("attention is **sparse**" in " ".join(answer.limits(own))) == sparse
     assert ("attention is **sparse**" in document.markdown(plan_report.document(own))) == sparse
+
+
+def test_a_report_begins_with_what_a_manager_reads():
+    own = served(model="llama-3.3-70b", weights="fp8", device="h100-sxm", tp=2, engine="vllm-0.34")
+    first, *rest = plan_report.document(own).sections
+    question, said, sure = first.paragraphs
+    assert question == (
+        "Question: can 2 × H100 SXM5 80GB serve 16 requests of 8,192 tokens at once, with "
+        "Llama 3.3 70B (FP8) with vLLM since 0.34?"
+    )
+    assert said.startswith("Answer: Fits: vLLM since 0.34 holds up to ")
+    assert "80 % of measurements" in sure
+    shown = {label: value for label, value, _ in first.table.rows}
+    assert len(shown) == 3
+    assert shown["Max concurrent requests"] == f"{own.max_concurrency:,.0f}"
+    assert [each.heading for each in rest] == [
+        "",
+        "The numbers",
+        "The arithmetic",
+        "Assumptions and limits",
+    ]
+
+
+def test_one_token_is_not_tokens():
+    own = served(model="llama-3.1-8b", device="h100-sxm", engine="vllm-0.34", prompt=1, output=1)
+    help = figures.BY_KEY["first_token_s"].headline.help(own)
+    assert "A prompt of 1 token," in help
+    assert "each writing 1 token." in help

@@ -116,7 +116,7 @@ def test_a_comparison_warns_too():
     link = "a=device%3Drtx-4090%26engine%3Dllama.cpp-metal&b=device%3Drtx-4090%26engine%3Dvllm"
     shown = differences.shown(comparison.decode(link)[0])
     table = differences.results(shown).set_index("figure")
-    first, second = table.loc["Warning"]
+    first, second, _ = table.loc["Warning"]
     assert "does not run on GeForce RTX 4090" in first
     assert second == ""
     assert "Warning" not in set(differences.results(shown[1:])["figure"])

@@ -131,7 +131,7 @@ def first_token(found):
         ending = "_s" if found["fits_calibrated"] is None else "_calibrated_s"
         return describe.duration(found[f"ttft{ending}"])
     if found["load_calibrated"] == "saturated":
-        return "without end"
+        return "unbounded"
     if found["load_calibrated"] == "near saturation":
         return f"{describe.duration(low)} – {describe.duration(high)}"
     return describe.duration(found["ttft_loaded_calibrated_s"])
@@ -151,9 +151,9 @@ def shows(page, found):
         "Weights": describe.data(found["weights_bytes"]),
         "Cache": describe.data(found["cache_bytes"]),
         "Cache per token": describe.data(found["cache_bytes_per_token"]),
-        "Time per token": describe.duration(found[f"decode_step{ending}"]),
-        "First token": first_token(found),
-        "All, tokens/s": describe.significant(
+        "Time per output token": describe.duration(found[f"decode_step{ending}"]),
+        "Time to first token": first_token(found),
+        "Throughput (tokens/s)": describe.significant(
             found["tokens_per_s_total" + ending.removesuffix("_s")]
         ),
     }

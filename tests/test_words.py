@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import Scenario, answer, describe, evaluate, plan, ways
+from planner.hardware.parallel import Layout, layouts
 from planner.inputs import presets
 from tests.test_plan import scenarios
 
@@ -189,6 +190,13 @@ def test_two_changes_are_named_where_none_alone_helps():
     named = ways.ways_to_fit(evaluate(scenario))
     assert named[0].startswith("an 8-bit cache and 64 devices")
     assert any(each.startswith("64 devices") and "and 1 request" in each for each in named), named
+
+
+def test_the_usual_layout_comes_first():
+    dense = presets.model("llama-3.1-70b")
+    assert layouts(dense, 4)[0] == Layout(tensor=4)
+    assert layouts(dense, 16)[0] == Layout(tensor=8, pipeline=2)
+    assert layouts(dense, 64)[0] == Layout(tensor=8, pipeline=8)
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def step(id: str, shown: list[Labelled]) -> Picture:
         bars.append(_times(each.label, dict(parts(result.step)), result.step_s))
         if result.mixed and not result.ideal:
             bars.append(_times("with new prompts", dict(parts(result.mixed)), result.mixed_s))
-    return _picture(id, "What a step is made of", "Time per token", TIME_UNITS, bars)
+    return _picture(id, "What a step is made of", "Time per output token", TIME_UNITS, bars)
 
 
 def first(id: str, shown: list[Labelled]) -> Picture:
@@ -112,7 +112,7 @@ def first(id: str, shown: list[Labelled]) -> Picture:
         named = {"compute": waits.compute_s, "overhead": waits.floor_s, "link": waits.link_s}
         named["weights"] = evaluation.ttft_s.value - waits.total_s
         bars.append(_times(each.label, named, evaluation.ttft_s))
-    return _picture(id, "What the first token waits for", "First token", TIME_UNITS, bars)
+    return _picture(id, "What the first token waits for", "Time to first token", TIME_UNITS, bars)
 
 
 def _times(label, named, band):

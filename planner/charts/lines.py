@@ -1,4 +1,4 @@
-"""Time per token over the context, a line a plan: of one plan, or of several in a comparison."""
+"""TPOT over the context, a line a plan: of one plan, or of several in a comparison."""
 
 from functools import cached_property
 
@@ -23,7 +23,7 @@ SLOWEST_READING_S = 1 / min(READING_SPEEDS)
 
 
 def latency(id: str, shown: list[Labelled], own: Labelled | None = None) -> Picture:
-    """Time per token over the context, a line each, with reading speeds and where memory is full.
+    """TPOT over the context, a line each, with reading speeds and where memory is full.
 
     own: the one of `shown` that the picture is about, in the first ink: its parts are areas, its
     band is drawn, and it alone is marked at its present load and where its memory is full. All are
@@ -39,7 +39,9 @@ def latency(id: str, shown: list[Labelled], own: Labelled | None = None) -> Pict
     rows = stacked([line.columns for line in lines])
     return Picture(
         id,
-        "Time per token, × where memory is full" if full and not own else "Time per token",
+        "Time per output token, × where memory is full"
+        if full and not own
+        else "Time per output token",
         chart,
         (most, unit, tuple(about[0].parts) if own else ()),
         {
@@ -60,12 +62,12 @@ def latency(id: str, shown: list[Labelled], own: Labelled | None = None) -> Pict
             "variant": "variant",
             "context": "context (tokens)",
             **{name: f"{name} ({unit})" for line in lines for name in line.parts},
-            "step": f"time per token ({unit})",
+            "step": f"time per output token ({unit})",
             "low": f"80 % band from ({unit})",
             "high": f"to ({unit})",
             "rate": "tokens/s per request",
         },
-        f"Time per token over the context. {'. '.join(line.sentence for line in lines)}."
+        f"Time per output token over the context. {'. '.join(line.sentence for line in lines)}."
         f"{f' {len(near)} measurements stand beside it.' if near else ''}",
         {
             "rows": lambda: [text for line in lines for text in line.sentences],
@@ -205,7 +207,7 @@ def chart(most, unit, areas, dark):
             laid.encode(x, alt.Y("start:Q"), y2=alt.Y2("end:Q"), color=marks.part_colours(areas)),
             band.transform_filter("datum.ink == 0").encode(x, alt.Y("low:Q"), y2=alt.Y2("high:Q")),
         ]
-    time = alt.Y("step:Q", title=f"Time per token ({unit})")
+    time = alt.Y("step:Q", title=f"Time per output token ({unit})")
     end = marks.end(most)
     time = time.scale(domain=[0, end], nice=False).axis(tickCount=6)
     speeds = marks.on("speeds").mark_rule(

@@ -54,9 +54,9 @@ def fit(shown: list[Labelled], own: Labelled) -> Picture:
         {
             "variant": "variant",
             "concurrency": "concurrency (requests)",
-            "longest": "longest context (tokens)",
+            "longest": "max context (tokens)",
         },
-        f"Where a load fits, by concurrency and context. {sentence}; at most "
+        f"Where a load fits, by concurrency and context. {sentence}; up to "
         f"{describe.whole(evaluation.max_concurrency)} requests of this context, or "
         f"{describe.whole(own.longest)} tokens at this concurrency.",
         {"rows": lambda: [text for row in rows for text in _sentences(row)], "points": [sentence]},

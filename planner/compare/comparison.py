@@ -9,8 +9,9 @@ used keeps its meaning, and nothing in a link can make reading it fail.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from planner import describe
 from planner.compare import mistakes
-from planner.inputs import question, scenario, strict
+from planner.inputs import presets, question, scenario, strict
 from planner.inputs.link import Notice, collect, write
 from planner.inputs.scenario import Scenario
 from planner.models.notation import shorten
@@ -19,6 +20,17 @@ LETTERS = "abcd"
 NAME_LENGTH = 30
 SAY_LENGTH = question.SAY_LENGTH
 MAX_QUERY = 64_000  # characters; four plans, percent-encoded
+# What a plan without a title is called by, as far as it is not the same in all.
+TELLING = (
+    lambda own: own.the_model.name,
+    describe.device,
+    lambda own: own.the_engine.name,
+    lambda own: presets.weight_format(own.weights).name,
+    lambda own: f"{describe.cache_format(own)} cache",
+    lambda own: describe.requests(own.concurrency),
+    lambda own: f"{describe.whole(own.context)} tokens",
+    lambda own: describe.layout(own.layout),
+)
 PARAMETERS = {letter + kind for letter in LETTERS for kind in ("", "n", "m")} | {"say"}
 
 
@@ -72,22 +84,42 @@ class Comparison:
     def full(self) -> bool:
         return len(self.variants) == len(LETTERS)
 
-    def labels(self) -> tuple[str, ...]:
-        """What each variant is called beside the others: A, or B: its title."""
+    def names(self) -> tuple[str, ...]:
+        """What each variant is called in a sentence: its title, else what sets it apart, else A."""
+        parts = [[write(each.scenario) for write in TELLING] for each in self.variants]
+        apart = [place for place, told in enumerate(zip(*parts, strict=True)) if len({*told}) > 1]
+        for most in range(1, len(apart) + 1):  # as few words as tell all of them apart
+            told = [tuple(own[place] for place in apart[:most]) for own in parts]
+            if len({*told}) == len(told):
+                break
+        else:
+            told = [()] * len(parts)
+        found = [
+            each.title or shorten(", ".join(own), NAME_LENGTH) or letter.upper()
+            for letter, each, own in zip(LETTERS, self.variants, told, strict=False)
+        ]
         return tuple(
-            f"{letter.upper()}: {each.title}" if each.title else letter.upper()
-            for letter, each in zip(LETTERS, self.variants, strict=False)
+            name if found.count(name) == 1 else f"{letter.upper()}: {name}"
+            for letter, name in zip(LETTERS, found, strict=False)
+        )
+
+    def labels(self) -> tuple[str, ...]:
+        """What each variant is called beside the others: its letter and its name."""
+        letters = [letter.upper() for letter in LETTERS]
+        return tuple(
+            name if name == letter or name.startswith(f"{letter}: ") else f"{letter}: {name}"
+            for letter, name in zip(letters, self.names(), strict=False)
         )
 
     def named(self) -> tuple[str, ...]:
-        """As `labels`, for where nothing else is seen: a plan without a title by its model."""
+        """As `labels`, for where nothing else is seen: a plan without a name by its model."""
         return tuple(
-            label if each.title else f"{label}: {each.scenario.the_model.name}"
+            label if len(label) > 1 else f"{label}: {each.scenario.the_model.name}"
             for label, each in zip(self.labels(), self.variants, strict=True)
         )
 
     def holds(self, other: Scenario) -> bool:
-        """Whether a scenario is among the variants, reckoned rightly."""
+        """Whether a scenario is among the variants, computed correctly."""
         return any(each.scenario == other and not each.mistake for each in self.variants)
 
     def added(self, *variants: Variant) -> "Comparison":
@@ -143,7 +175,7 @@ def decode(query: str | Mapping[str, Sequence[str]]) -> tuple[Comparison, tuple[
             notices.append(Notice(f"{letter}n", text, "it was cut"))
         if mistake and mistake not in mistakes.KNOWN:
             text = f"“{shorten(mistake)}” is no known mistake"
-            notices.append(Notice(f"{letter}m", text, "the scenario is reckoned rightly"))
+            notices.append(Notice(f"{letter}m", text, "the scenario is computed correctly"))
             mistake = ""
         variants.append(Variant(found, plain(name), mistake))
     said = given.get("say", "")

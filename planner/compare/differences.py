@@ -20,6 +20,7 @@ class Shown(NamedTuple):
 
     letter: str
     label: str
+    name: str
     variant: Variant
     evaluation: Evaluation
 
@@ -40,11 +41,6 @@ class Shown(NamedTuple):
         """How its numbers come out: right, or wrong and by which mistake."""
         return f"wrong: {self.mistake.label}" if self.mistake else "right"
 
-    @property
-    def marked(self) -> str:
-        """Its letter, and that it is wrong where it is."""
-        return f"{self.letter} (wrong)" if self.mistake else self.letter
-
     def value(self, definition: Definition) -> float:
         """A figure of it."""
         return definition.number(self.evaluation)
@@ -53,15 +49,16 @@ class Shown(NamedTuple):
 # Compared besides the headline figures.
 ALSO = ("memory_needed_bytes", "max_concurrency")
 COMPARED = tuple(each for each in FIGURES if each.headline or each.key in ALSO)
+SPEED = next(each for each in FIGURES if each.key == "tokens_per_s_per_request")
 SUMMED_UP = ("weights_bytes", "cache_bytes", "decode_step_s", "tokens_per_s_total")
 
 
 def shown(comparison: Comparison) -> list[Shown]:
     """Every variant of a comparison, worked out."""
     return [
-        Shown(letter.upper(), label, each, mistakes.evaluated(each.scenario, each.mistake))
-        for letter, label, each in zip(
-            LETTERS, comparison.labels(), comparison.variants, strict=False
+        Shown(letter.upper(), label, name, each, mistakes.evaluated(each.scenario, each.mistake))
+        for letter, label, name, each in zip(
+            LETTERS, comparison.labels(), comparison.names(), comparison.variants, strict=False
         )
     ]
 
@@ -70,16 +67,27 @@ def shown(comparison: Comparison) -> list[Shown]:
 
 
 def headline(all_: list[Shown]) -> str:
-    """Which fit and which do not, in a sentence."""
-    fit = [each.marked for each in all_ if each.fits]
-    rest = [each.marked for each in all_ if not each.fits]
+    """Which fit and which do not, in a sentence; of two that fit, which is faster for a user."""
+    fit = [each.name for each in all_ if each.fits]
+    rest = [each.name for each in all_ if not each.fits]
     clauses = []
     if fit:
         clauses.append(f"{_and(fit)} {'fits' if len(fit) == 1 else 'fit'}")
     if rest:
         negated = "does not" if len(rest) == 1 else "do not"
         clauses.append(f"{_and(rest)} {negated}" if fit else f"{_and(rest)} {negated} fit")
-    return f"{', '.join(clauses)}."
+    return f"{'; '.join(clauses)}{_faster(all_)}."
+
+
+def _faster(all_):
+    """How much faster one of two is for a user; “” where one does not run or is wrong."""
+    if len(all_) != 2 or not all(each.fits and not each.mistake for each in all_):
+        return ""
+    slow, fast = sorted(all_, key=lambda each: each.value(SPEED))
+    ratio = fast.value(SPEED) / slow.value(SPEED)
+    if describe.factor(ratio) == describe.factor(1):
+        return ""
+    return f"; {fast.name} is {describe.significant(ratio)} times as fast for each user"
 
 
 def _and(names):
@@ -91,14 +99,21 @@ def against(first: Shown, other: Shown) -> str:
     ratios = {
         each.label: describe.factor(other.value(each) / first.value(each))
         for each in COMPARED
-        if each.key in SUMMED_UP and first.value(each)
+        if each.key in SUMMED_UP and first.value(each) and _comparable(each, first, other)
     }
     same = describe.factor(1)
     apart = [
         f"{label[0].lower()}{label[1:]} {ratio}" for label, ratio in ratios.items() if ratio != same
     ]
-    text = f"{other.letter} against {first.letter}: {', '.join(apart) or 'the same figures'}."
+    text = f"{other.name} against {first.name}: {', '.join(apart) or 'the same figures'}."
+    if not (first.fits and other.fits):
+        text += " Speeds are not compared: not both of them run."
     return f"{text} Wrong on purpose: {other.mistake.why}" if other.mistake else text
+
+
+def _comparable(figure, first, other):
+    """Whether a figure says something of both: times and rates only where both run."""
+    return figure.unit not in ("s", "tokens/s") or (first.fits and other.fits)
 
 
 # --- as tables ---
@@ -153,8 +168,15 @@ def alike(all_: list[Shown]) -> str:
     )
 
 
+BETTER, WORSE = "better", "worse"
+MORE_IS_BETTER = ("requests", "tokens", "tokens/s")  # units; of bytes and seconds less is
+
+
 def results(all_: list[Shown]) -> pd.DataFrame:
-    """Verdict and figures in words, a column a variant; after the first, the difference to it."""
+    """Verdict and figures in words, a column a variant, then the differences to the first.
+
+    A difference says whether it is for the better; it is “–” where one of the two does not run.
+    """
     first = all_[0]
     rows = {"Verdict": [answer.verdict(each.evaluation)[0] for each in all_]}
     warnings = [answer.engine_warning(each.evaluation) for each in all_]
@@ -163,11 +185,25 @@ def results(all_: list[Shown]) -> pd.DataFrame:
     for figure in COMPARED:
         rows[figure.label] = [_result(figure, first)]
         for other in all_[1:]:
-            text, ends = _result(figure, other), (first.value(figure), other.value(figure))
-            if ends[0] and np.isfinite(ends).all():
-                text = f"{text}, {describe.factor(ends[1] / ends[0])}"
-            rows[figure.label].append(text)
-    return _table(rows, all_, "figure")
+            rows[figure.label].append(_result(figure, other))
+    table = _table(rows, all_, "figure")
+    for other in all_[1:]:
+        against = {each.label: _difference(each, first, other) for each in COMPARED}
+        heading = f"{other.letter} against {first.letter}"
+        table[heading] = [against.get(name, "") for name in table["figure"]]
+    return table
+
+
+def _difference(figure, first, other):
+    """One figure against the first one's, and whether that is better or worse."""
+    ends = first.value(figure), other.value(figure)
+    if not _comparable(figure, first, other) or not ends[0] or not np.isfinite(ends).all():
+        return "–"
+    ratio = ends[1] / ends[0]
+    text = describe.factor(ratio)
+    if text == describe.factor(1):
+        return text
+    return f"{text} {BETTER if (ratio > 1) == (figure.unit in MORE_IS_BETTER) else WORSE}"
 
 
 def _result(figure, each):

@@ -1,4 +1,4 @@
-"""The two pictures of a comparison: memory as bars, time per token as lines, all plans overlaid."""
+"""The two pictures of a comparison: memory as bars, TPOT as lines, all plans overlaid."""
 
 from collections.abc import Iterator
 
@@ -9,6 +9,7 @@ from planner.compare.differences import Shown
 from planner.models.notation import shorten
 
 AXIS_SIGNS = 22  # of a name on an axis
+LINE_SIGNS = 18  # of one at the end of a line
 
 
 def pictures(all_: list[Shown]) -> Iterator[Picture]:
@@ -19,9 +20,14 @@ def pictures(all_: list[Shown]) -> Iterator[Picture]:
 
 
 def labelled(each: Shown, ink: int = 0) -> Labelled:
-    """A plan of a comparison as pictures show it: its letter at its line, its name at its bar."""
+    """A plan of a comparison as pictures show it: its name at its line and at its bar."""
     changes = each.mistake.change(each.scenario) if each.mistake else {}
-    return Labelled(each.label, each.evaluation, changes, ink, short(each), each.marked)
+    return Labelled(each.label, each.evaluation, changes, ink, short(each), _at_line(each))
+
+
+def _at_line(each):
+    wrong = " (wrong)" if each.mistake else ""
+    return shorten(each.name.removesuffix(wrong), LINE_SIGNS - len(wrong)) + wrong
 
 
 def short(each: Shown) -> str:

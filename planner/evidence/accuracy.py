@@ -51,11 +51,13 @@ QUANTITIES = {
     "first": Quantity("TTFT under load", "ms", 1e-3, "time to first token in a closed loop"),
     "prefill": Quantity("Prefill", "ms", 1e-3, "time to the first token, no queue"),
     "batched": Quantity("Fixed batches, held out", "ms", 1e-3, "time between tokens"),
-    "ttft": Quantity("First token, held out", "ms", 1e-3, "time to the first token of a server"),
+    "ttft": Quantity(
+        "Time to first token, held out", "ms", 1e-3, "time to the first token of a server"
+    ),
     "pool": Quantity("Cache pool", "GiB", GIB, "what the engine leaves for the cache"),
     "capacity": Quantity("What a pool holds", "GiB", GIB, "bytes of the tokens that fit"),
     "token": Quantity("Cache of a token", "kB", 1e3, "bytes that one token adds"),
-    "activation": Quantity("Working memory", "GiB", GIB, "activations of the largest step"),
+    "activation": Quantity("Peak activation memory", "GiB", GIB, "activations of the largest step"),
 }
 LABELS = " ".join(f"*{name.capitalize()}*: {text}." for name, text in MEANING.items())
 MEMORY = ("pool", "capacity", "token", "activation")

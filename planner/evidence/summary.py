@@ -66,9 +66,9 @@ def answer() -> tuple[str, str]:
     row = overall(_part("Decode, optimised"))
     return (
         f"Half of the decode steps of optimised engines are predicted within "
-        f"{percent(row['median'])}; by the ideal formula, within {percent(row.ideal_median)}.",
+        f"{percent(row['median'])}; the lower bound is off by {percent(row.ideal_median)}.",
         f"{row['count']} published steps, each predicted by constants that were fitted without its "
-        f"source: 90 % are within {percent(row.p90)} (ideal: {percent(row.ideal_p90)}), and "
+        f"source: 90 % are within {percent(row.p90)} (lower bound: {percent(row.ideal_p90)}), and "
         f"{percent(row.in_band)} lie in the stated 80 % band. In all "
         f"{memory_accuracy.count(measurements()):,} measurements of time and memory are below.",
     )
@@ -96,11 +96,11 @@ or layouts of it were.
 **What the labels mean.** *Left out of the fit*: {left_out}. *Never fitted*: {never}. *In sample*:
 {in_sample}.
 
-**Where it is weak.** Under load, worst first: {weakest}. First tokens: {first}; near saturation
-only a range can be said, beyond it they wait without end. Also: prefill of local engines; engines
-of 2023 and 2024; steps that other publishers measured on hosts of their own; versions of one engine
-differ by up to 1.6 times on one set-up. Where a group has few measurements its band is borrowed
-from its kind.
+**Where it is weak.** Under load, worst first: {weakest}. TTFT: {first}; near saturation
+only a range is given, beyond it the queue grows without bound. Also: prefill of local
+engines; engines of 2023 and 2024; steps that other publishers measured on hosts of their
+own; versions of one engine differ by up to 1.6 times on one set-up. Where a group has few
+measurements its band is borrowed from its kind.
 
 **What published runs leave unsaid.** Most do not state the format of the cache: it is taken from
 their public recipes (8 bits on Blackwell and with TensorRT-LLM, else 16). Speculative decoding is

@@ -28,6 +28,7 @@ from planner import formulas
 from planner.hardware.context import shared
 
 MOST_DEVICES = 64
+SERVER_DEVICES = 8  # that one server has, with fast links between them
 
 
 @dataclass(frozen=True)
@@ -329,7 +330,8 @@ def refusals(layout, model, devices):
         return (Refusal("devices", f"{devices:,} devices: there can be 1 to {MOST_DEVICES}."),)
 
     found = []
-    heads, layers = _query_heads(model), sum(group.layers for group in model.groups)
+    heads = math.gcd(*(group.query_heads for group in model.groups)) or 1  # tensor must divide it
+    layers = sum(group.layers for group in model.groups)
     tensor_sizes = _divisors(heads)
     if layout.tensor not in tensor_sizes:
         text = f"{heads} query heads cannot be cut into {layout.tensor}"
@@ -349,18 +351,19 @@ def refusals(layout, model, devices):
 
 @lru_cache(maxsize=512)
 def layouts(model, devices):
-    """Every layout of so many devices that divides, most tensor parallelism first."""
-    return tuple(
-        layout
-        for tensor in reversed(_divisors(devices))
+    """Every layout of so many devices that divides, the usual one first.
+
+    Usual is to split layers within a server and to make a pipeline of servers.
+    """
+    every = (
+        Layout(tensor, pipeline, devices // (tensor * pipeline), expert)
+        for tensor in _divisors(devices)
         for pipeline in _divisors(devices // tensor)
         for expert in _divisors(devices // pipeline)
-        if not refusals(
-            layout := Layout(tensor, pipeline, devices // (tensor * pipeline), expert),
-            model,
-            devices,
-        )
     )
+    found = [each for each in every if not refusals(each, model, devices)]
+    found.sort(key=lambda own: (own.tensor > SERVER_DEVICES, -own.tensor, own.data, own.expert))
+    return tuple(found)
 
 
 def _wrong_product(layout, model, devices):
@@ -379,15 +382,8 @@ def _wrong_product(layout, model, devices):
     return Refusal("data", f"{text}; data can be {_either(sorted({d for _, _, d in fit}))}.")
 
 
-def _query_heads(model):
-    """The number that tensor parallelism must divide: common to all layers that have heads."""
-    return math.gcd(*(group.query_heads for group in model.groups)) or 1
-
-
 def _expert_sizes(model, layout):
-    if not model.experts:
-        return [1]
-    return _divisors(math.gcd(model.experts, layout.stage_devices))
+    return _divisors(math.gcd(model.experts, layout.stage_devices)) if model.experts else [1]
 
 
 def _divisors(number):

@@ -12,22 +12,22 @@ from planner.models.notation import shorten
 MEMORY = {
     "fraction": Number("Memory fraction", "", 0.01, 1),
     "pool_gib": Number("Cache pool of a fixed size", "GiB", 0, 100_000),
-    "non_torch_gib": Number("Libraries and buffers", "GiB", 0, 1000),
+    "non_torch_gib": Number("CUDA context and buffers", "GiB", 0, 1000),
     "link_gib": Number("More with several devices", "GiB", 0, 1000),
-    "graphs_gib": Number("Captured graphs", "GiB", 0, 1000),
+    "graphs_gib": Number("CUDA graphs", "GiB", 0, 1000),
     "activation_per_width": Number("Activations, bytes for each width and token", "", 0, 1000),
-    "batched_tokens": Number("Most tokens in one step", "tokens", 1, 10_000_000),
-    "logit_rows": Number("Most requests in one step", "requests", 1, 1_000_000),
+    "batched_tokens": Number("Max batched tokens", "tokens", 1, 10_000_000),
+    "logit_rows": Number("Max batched requests", "requests", 1, 1_000_000),
     "block_tokens": Number("Block", "tokens", 1, 65_536, whole=True),
 }
 TIME = {
-    "bandwidth_efficiency": Number("Part of the bandwidth reached", "", 0.01, 1),
-    "compute_efficiency": Number("Part of the peak reached in a step", "", 0.01, 1),
+    "bandwidth_efficiency": Number("Bandwidth efficiency", "", 0.01, 1),
+    "compute_efficiency": Number("Compute efficiency in a step", "", 0.01, 1),
     "layer_us": Number("Overhead of a layer", "µs", 0, 100_000),
     "device_layer_us": Number("Overhead of a layer at 30 TFLOP/s of FP32", "µs", 0, 100_000),
     "expert_layer_us": Number("More where layers hold experts", "µs", 0, 100_000),
     "tensor_layer_us": Number("More where devices split layers", "µs", 0, 100_000),
-    "prefill_efficiency": Number("Part of the peak reached in prefill", "", 0.01, 1),
+    "prefill_efficiency": Number("Compute efficiency in prefill", "", 0.01, 1),
     "prefill_floor_steps": Number("Fixed cost of a prefill, in decode steps", "", 0, 1000),
 }
 KNOWN = {**MEMORY, **TIME}

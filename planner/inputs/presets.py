@@ -147,12 +147,16 @@ def log_lines() -> tuple[LogLine, ...]:
 
 @dataclass(frozen=True)
 class Example:
-    """A named scenario or comparison: its link and the sentence that says what to look at."""
+    """A named scenario or comparison: its link and the sentence that says what to look at.
+
+    start: for whom it is a starting point, in words; “” where it is none.
+    """
 
     id: str
     title: str
     query: str
     sentence: str
+    start: str = ""
 
 
 @cache

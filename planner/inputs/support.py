@@ -6,6 +6,15 @@ from functools import cache
 from planner.files import rows
 from planner.inputs import presets
 
+SUGGESTED = (  # the current version of each engine that is most in use, servers first
+    "vllm-0.34",
+    "sglang",
+    "tensorrt-llm",
+    "llama.cpp-cuda",
+    "llama.cpp-metal",
+    "llama.cpp-vulkan",
+)
+MOST_SUGGESTED = 4
 ANY = "any"  # in place of a vendor: the engine is no program, and runs nowhere or everywhere
 
 
@@ -68,6 +77,17 @@ def offered(device: str) -> list[str]:
     """The engines that are for a device, by id, older ones at the end."""
     able = [id for id in presets.engines() if not refusal(id, device)]
     return sorted(able, key=lambda id: presets.engine(id).group == "older")
+
+
+def suggested(device: str, gguf: bool = False) -> list[str]:
+    """The engines to try first on a device, by id, MOST_SUGGESTED at most.
+
+    gguf: the weights are in a format of llama.cpp, whose engines then come first.
+    """
+    able = [id for id in SUGGESTED if not refusal(id, device)]
+    if gguf:
+        able.sort(key=lambda id: not id.startswith("llama.cpp"))
+    return able[:MOST_SUGGESTED]
 
 
 def remark(engine: str, device: str) -> str:

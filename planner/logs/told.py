@@ -9,6 +9,7 @@ from planner.logs.from_log import FromLog
 from planner.logs.parse import LogReading
 
 CLOSE = 1  # percent
+MOST_LINES = 2000  # of a log that are listed
 UNITS = {"_gib": " GiB", "_tokens": " tokens", "_len": " tokens"}
 # Figures that a plan or a prediction starts from, besides those that are predicted.
 STARTED_FROM = (
@@ -92,6 +93,19 @@ def said(reading: LogReading, found: FromLog) -> list[dict[str, str]]:
     ]
 
 
+def by_line(text: str, reading: LogReading) -> list[dict[str, str]]:
+    """Every line with text: its number, what was understood in it, if anything, and the line."""
+    figures = {}
+    for name, line in reading.lines.items():
+        figures.setdefault(line.number, []).append(_label(name))
+    listed = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip():
+            named = ", ".join(figures.get(number, ()))
+            listed.append({"line": f"{number}", "understood": named, "text": line.strip()})
+    return listed[:MOST_LINES]
+
+
 def table(rows) -> list[dict[str, str]]:
     """Predicted against printed as a person reads it: a dict of texts for each row."""
     found = []
@@ -126,8 +140,14 @@ def _zero(value, digits):
     return value if abs(value) >= 0.5 * 10**-digits else 0.0
 
 
-def answer(text: str, reading: LogReading, rows) -> str:
-    """The page's first sentence."""
+NAMED = 3  # quantities that a headline names
+
+
+def answer(text: str, reading: LogReading, rows, asked=()) -> str:
+    """The page's first sentence: it claims no more than was compared.
+
+    asked: what the log does not name and has to be chosen.
+    """
     if not text.strip():
         return "Paste a start-up log: what it says, against what is predicted."
     if not reading.engine:
@@ -143,7 +163,12 @@ def answer(text: str, reading: LogReading, rows) -> str:
         return f"{name}: the log says too little to compare."
     worst = max(measured, key=lambda row: abs(row.percent))
     close = sum(abs(row.percent) <= CLOSE for row in measured)
+    if "model" in asked:
+        compared = "one figure that does" if len(measured) == 1 else f"{len(measured)} that do"
+        return f"{name}: the model is not known; only {compared} not depend on it can be compared."
     told = f"{close} of {len(measured)} figures of {name} are predicted within {CLOSE} %"
+    if len(measured) <= NAMED:
+        told += f" ({', '.join(row.quantity for row in measured)})"
     if close == len(measured):
         return f"{told}."
     return f"{told}; farthest: {worst.quantity}, {worst.percent:+,.3g} %."

@@ -4,8 +4,10 @@ from dataclasses import asdict
 
 import streamlit as st
 
+from planner import explain
 from planner.evidence import accuracy, scatter, summary
 from planner.pages import controls, tables
+from planner.serving import evaluate
 from planner.sizing import checked, runs
 
 state = st.session_state
@@ -51,6 +53,10 @@ view = state.view
 controls.show_notices(state.view_notices)
 title, detail = summary.answer()
 st.title(title, anchor=False)
+if "scenario" in state:
+    with st.container(border=True, key="your-plan"):
+        st.markdown("**Can I trust this for my plan?**")
+        st.text(explain.trust(evaluate(state.scenario)))
 st.markdown(detail)
 with st.container(horizontal=True, key="figures", gap="small"):
     for name, (value, ideal, explained) in summary.headlines().items():
@@ -112,8 +118,6 @@ st.dataframe(
     height="content",
     column_config={"source": st.column_config.LinkColumn("source")},
 )
-st.subheader("What the model is, and where it is weak", anchor=False)
-st.markdown(summary.about())
 st.subheader("Sizing", anchor=False)
 for sentence in checked.sentences():
     st.markdown(f"- {sentence}")
@@ -122,3 +126,6 @@ with controls.folded("sizing-box", "Sizing: measured beside predicted") as open_
         for title, compared in checked.tables().items():
             st.markdown(f"**{title}**")
             st.dataframe(compared, hide_index=True, key=f"sizing-{title}")
+with controls.folded("about", "What the model is, and where it is weak") as open_:
+    if open_:
+        st.markdown(summary.about())

@@ -1,19 +1,22 @@
 """The Compare page: what differs, what comes of it, and why another calculator says otherwise."""
 
+import re
 from html import escape
 from urllib.parse import urlencode
 
 import streamlit as st
 
+from planner import describe
 from planner.compare import differences, mistakes, overlays
 from planner.compare.comparison import LETTERS, NAME_LENGTH, SAY_LENGTH, Comparison, Variant, encode
 from planner.inputs import presets, question
-from planner.pages import controls, pinned, screen, tables, take_along
+from planner.pages import controls, pinned, screen, start, tables, take_along
 
 TABLE = """<style>
 .compared { border-collapse: collapse; width: 100%; font-size: 0.875rem }
 .compared th, .compared td { text-align: left; vertical-align: top; padding: 0.3rem 1rem 0.3rem 0 }
 .compared tr { border-bottom: 1px solid #8A8F9855 }
+.compared .better { background: #56B4E933 } .compared .worse { background: #8A8F9833 }
 </style>"""
 
 
@@ -79,25 +82,27 @@ def sentence(found: Comparison):
 def table(frame):
     """A table of texts. As HTML: a Markdown table makes links of addresses that names may hold."""
     rows = frame.to_html(index=False, border=0, justify="left", classes="compared")
+    kinds = "|".join((differences.BETTER, differences.WORSE))
+    rows = re.sub(rf"<td>([^<]* ({kinds}))</td>", r'<td class="\2">\1</td>', rows)
     st.html(TABLE + f'<div style="overflow-x: auto">{rows}</div>')
 
 
 def results(found: Comparison):
     """Headline, what differs, verdicts and figures, charts, tables."""
     all_ = differences.shown(found)
-    st.title(differences.headline(all_), anchor=False)
+    st.title(describe.as_text(differences.headline(all_)), anchor=False)
     if found.say:
         st.text(found.say)
     for each in all_[1:]:
-        st.markdown(differences.against(all_[0], each))
+        st.text(differences.against(all_[0], each))
     if len(all_) == 1:
-        st.markdown("Change something in the planner, then come back: this is A, that becomes B.")
+        st.markdown("Change something in the planner, then come back to see both.")
     apart = differences.inputs(all_)
     if len(apart):
         st.markdown("**What differs**")
         table(apart)
-    st.html(f"<small>For all: {escape(differences.alike(all_))}</small>")
-    st.markdown("**What comes of it**")
+    st.html(f"<small>Same in all plans: {escape(differences.alike(all_))}</small>")
+    st.markdown("**Results**")
     table(differences.results(all_))
     pictures = controls.show_pictures(
         overlays.pictures(all_),
@@ -112,7 +117,7 @@ def results(found: Comparison):
             st.dataframe(numbers, hide_index=True, key="table-figures")
             tables.download(numbers, "comparison")
             tables.of_pictures(pictures)
-    with controls.folded("take-along", "Take it along") as open_:
+    with controls.folded("take-along", "Export") as open_:
         if open_:
             take_along.show_comparison(found, pictures)
 
@@ -158,9 +163,10 @@ controls.show_notices(notices)
 if comparison.variants:
     results(comparison)
 else:
-    st.title("Nothing is pinned yet.", anchor=False)
+    st.title("Compare up to four plans side by side", anchor=False)
     st.markdown(
-        "Press “Pin for comparison” in the planner, change anything, and come back: the first is "
-        "A, the second B; up to four stand side by side. Or open one of the examples."
+        "Press “Pin for comparison” in the planner, change anything, and come back. "
+        "Or start from an example:"
     )
+    start.links([(each.query, "", each.title, each.sentence) for each in presets.comparisons()])
     st.page_link("planner/pages/plan.py", label="To the planner")

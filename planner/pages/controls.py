@@ -13,26 +13,21 @@ from urllib.parse import parse_qs, urlencode
 import pyarrow
 import streamlit as st
 
-from planner import describe
 from planner.charts.picture import Picture
-from planner.hardware import parallel
-from planner.inputs import overrides, presets, support
+from planner.inputs import presets
 from planner.inputs.link import Notice, Number
 from planner.inputs.scenario import (
+    ALL_NUMBERS,
     LENGTHS,
-    NUMBERS,
     Scenario,
     as_link,
     decode,
-    device_numbers,
     encode,
 )
 from planner.lesson import plan_questions
 from planner.pages import predict, screen
 from planner.pages.components import component
-from planner.serving import evaluate, time_figure
-from planner.stage.stops import STOPS
-from planner.units import GIB
+from planner.stage.stops import STOPS, octaves
 
 UNSEEN = (  # read aloud, but not to be seen
     '<p style="position: absolute; width: 1px; height: 1px; overflow: hidden; '
@@ -43,6 +38,10 @@ EMBED = ("embed", "embed_options")  # Streamlit's own parameters
 
 _slider = component("slider")
 _link = component("link")
+
+
+# Of the numbers that no film is of.
+LENGTH_STOPS = {name: [0.0, *octaves(64, 2**20, 8, whole=True)] for name in LENGTHS}
 
 
 def scenario() -> tuple[Scenario, tuple[Notice, ...]]:
@@ -73,166 +72,20 @@ def entered(page: str) -> bool:
 def change(**values):
     """Replace inputs of the scenario, as a link that says so would."""
     state = st.session_state
-    changed = {**as_link(state.scenario), **{name: str(value) for name, value in values.items()}}
-    state.scenario, state.notices = decode({name: [value] for name, value in changed.items()})
+    state.scenario, state.notices = changed(state.scenario, **values)
 
 
-def _choose(label, name, rows, shown, chosen=None, **options):
-    """A select box for one named input of the scenario; `chosen` says what else it changes."""
-    value = getattr(st.session_state.scenario, name)
-    # Written only where it differs: a write goes to the browser and would undo a choice under way.
-    if st.session_state.get(name) != value:
-        st.session_state[name] = value
-
-    def changed():
-        value = st.session_state[name]
-        change(**{name: value, **(chosen(value) if chosen else {})})
-
-    st.selectbox(label, rows, format_func=shown, key=name, on_change=changed, **options)
-
-
-def model():
-    """Choose a model; its weights are then stored as they were published."""
-    rows = presets.models()
-    own = st.session_state.scenario.model
-    _choose(
-        "Model",
-        "model",
-        list(rows) if own in rows else [own, *rows],
-        lambda key: presets.model(key).name,
-        lambda key: {"weights": presets.model(key).dtype},
-        help="Type to search.",
-    )
-
-
-def precision():
-    """Choose how weights, keys and values are stored."""
-    model = st.session_state.scenario.the_model
-    weights, caches = presets.weight_formats(), presets.caches_of(model)
-    _choose("Weights", "weights", list(weights), lambda key: weights[key].name)
-    _choose("Keys", "cache_k", list(caches), lambda key: caches[key].name)
-    _choose("Values", "cache_v", list(caches), lambda key: caches[key].name)
-
-
-def devices():
-    """Choose how many devices, and how the model lies on them: only what divides is offered."""
-    state = st.session_state
-    now, owned = state.scenario.layout, state.scenario.the_model
-
-    def counted():
-        able = parallel.layouts(owned, state.devices)
-        change(**_layout(able[0])) if able else None
-
-    counts = [n for n in range(1, parallel.MOST_DEVICES + 1) if parallel.layouts(owned, n)]
-    for key, value in (("devices", now.devices), ("layout", now)):
-        if state.get(key) != value:
-            state[key] = value
-    st.selectbox("Devices", counts, key="devices", on_change=counted)
-    if now.devices > 1:
-        st.selectbox(
-            "Layout",
-            parallel.layouts(owned, now.devices),
-            format_func=describe.layout,
-            key="layout",
-            on_change=lambda: change(**_layout(state.layout)),
-            help="Tensor: every matrix is cut. Pipeline: layers are dealt out. Data: requests are. "
-            "Expert: whole experts are.",
-        )
-
-
-def _layout(each):
-    return {"tp": each.tensor, "pp": each.pipeline, "dp": each.data, "ep": each.expert}
-
-
-def engine():
-    """Choose the engine, the lengths of prompt and output, and what of its figures to change."""
-    rows, now = presets.engines(), st.session_state.scenario
-    able = support.offered(now.device)
-    _choose(
-        "Engine",
-        "engine",
-        able if now.engine in able else [*able, now.engine],
-        lambda key: f"{rows[key].name} ({rows[key].group})" if rows[key].group else rows[key].name,
-        lambda key: {"set": ""},
-        help="Those that run on the device.",
-    )
-    remark = support.remark(now.engine, now.device)
-    if remark:
-        st.caption(remark[:1].upper() + remark[1:])
-    for name, spec in LENGTHS.items():
-        _length(name, spec)
-    st.selectbox(
-        "Change a figure",
-        list(overrides.KNOWN),
-        index=None,
-        format_func=lambda key: overrides.KNOWN[key].label,
-        key="set-add",
-        on_change=_add_setting,
-    )
-    for key, value in overrides.read(st.session_state.scenario.set).items():
-        _setting(key, value)
-
-
-def _length(name, spec):
-    value = getattr(st.session_state.scenario, name)
-    if st.session_state.get(name) != value:
-        st.session_state[name] = value
-    st.number_input(
-        f"{spec.label} ({spec.unit}; 0: not given)",
-        spec.minimum,
-        spec.maximum,
-        step=128,
-        key=name,
-        on_change=lambda: change(**{name: st.session_state[name]}),
-    )
-
-
-def _current(key):
-    """An engine's figure as it stands, from its memory or its time."""
-    now = st.session_state.scenario
-    if key == "pool_gib":  # set to what it stands at, it changes nothing
-        return float(evaluate(now).reserve.pool_bytes / GIB)
-    if key in overrides.MEMORY:
-        return float(getattr(now.the_engine, key))
-    return float(time_figure(evaluate(now), key))
-
-
-def _add_setting():
-    key = st.session_state["set-add"]
-    st.session_state["set-add"] = None
-    if key:
-        _set(key, overrides.KNOWN[key].nearest(_current(key)))
-
-
-def _set(key, value):
-    own = overrides.read(st.session_state.scenario.set)
-    change(set=overrides.write({**own, key: value}))
-
-
-def _setting(key, value):
-    spec, widget = overrides.KNOWN[key], f"set-{key}"
-    if st.session_state.get(widget) != value:
-        st.session_state[widget] = float(value)
-    unit = f" ({spec.unit})" if spec.unit else ""
-    st.number_input(
-        f"{spec.label}{unit}",
-        float(spec.minimum),
-        float(spec.maximum),
-        key=widget,
-        on_change=lambda: _set(key, spec.nearest(st.session_state[widget])),
-    )
-
-
-def device():
-    """Choose a device; bandwidth, memory and peak follow and may be changed afterwards."""
-    rows = presets.accelerators()
-    _choose("Device", "device", list(rows), lambda key: rows[key].name, device_numbers)
+def changed(scenario: Scenario, **values) -> tuple[Scenario, tuple[Notice, ...]]:
+    """A scenario with other inputs, as a link that says so gives it, and what had to change."""
+    given = {**as_link(scenario), **{name: str(value) for name, value in values.items()}}
+    return decode({name: [value] for name, value in given.items()})
 
 
 def number(name: str):
     """A logarithmic slider with an exact field for one number of the scenario."""
     now = getattr(st.session_state.scenario, name)
-    slider(f"slider-{name}", NUMBERS[name], STOPS[name], now, lambda new: change(**{name: new}))
+    places = {**STOPS, **LENGTH_STOPS}[name]
+    slider(f"slider-{name}", ALL_NUMBERS[name], places, now, lambda new: change(**{name: new}))
 
 
 def slider(key: str, spec: Number, stops: list[float], value: float, moved):
@@ -339,7 +192,7 @@ def show_notices(notices: tuple[Notice, ...]):
         lines = [
             f"{each.parameter}: {each.text}" if each.parameter else each.text for each in notices
         ]
-        heading = "This link could not be taken as it stands. The rest of it is shown."
+        heading = "Some values in this link were invalid and were replaced."
         with st.container(border=True, key="notices"):
             st.markdown(f":material/link_off: **{heading}**")
             st.text("\n".join(lines))

@@ -35,7 +35,7 @@ with st.sidebar:
     choose("model", "Model", presets.models())
     choose("weights", "Weights", presets.weight_formats())
     choose("device", "Device", presets.accelerators())
-    st.markdown(":small[Choose what the log does not name. A choice counts before the log.]")
+    st.markdown(":small[Choose what the log does not name. Your choice overrides the log.]")
 
 place = st.container()
 st.text_area(
@@ -43,7 +43,7 @@ st.text_area(
     height=220,
     key="log",
     persist_state="session",
-    placeholder="Paste it from the top. Junk around it does no harm.",
+    placeholder="Paste it from the top. Unrelated lines are ignored.",
     help="It is read on this machine and kept nowhere.",
 )
 with st.container(horizontal=True, key="log-examples", vertical_alignment="center"):
@@ -65,7 +65,7 @@ found = from_log.plan_of_reading(reading, text, **chosen)
 scenario, notes, rows = found.scenario, found.notes, found.rows
 
 with place:
-    st.title(told.answer(text, reading, rows), anchor=False)
+    st.title(told.answer(text, reading, rows, found.asked), anchor=False)
     if scenario:
         st.text(told.summary(reading, scenario))
         if not {"model", "weights"} & {*found.asked}:
@@ -90,3 +90,7 @@ if scenario:
     st.subheader("What the log says", anchor=False)
     st.markdown(f":small[{told.counted(reading, found)}]")
     st.dataframe(told.said(reading, found), hide_index=True, key="log-said", height="content")
+    with controls.folded("log-lines", "Line by line: understood and not") as open_:
+        if open_:
+            listed = told.by_line(text, reading)
+            st.dataframe(listed, hide_index=True, key="log-by-line", height=400)

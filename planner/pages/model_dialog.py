@@ -25,8 +25,14 @@ LAYER_COLUMNS = {
 }
 
 
-def ask():
-    """Ask for a model; what was understood is shown before it is used."""
+def ask(name: str = ""):
+    """Ask for a model; what was understood is shown before it is used.
+
+    name: an id that is looked up at once.
+    """
+    if name:
+        st.session_state["hub-id"] = name
+        _look_up(name)
     way = st.segmented_control("How", WAYS, default=WAYS[0], label_visibility="collapsed")
     if way == "By hand":
         _by_hand()
@@ -49,21 +55,25 @@ def _by_id():
     )
     st.caption("Asks the Hugging Face Hub for the model's config.json and nothing else.")
     if st.button("Look up", disabled=not name):
-        st.session_state.pop("reading", None)
-        try:
-            with st.spinner("Looking it up…"):
-                # What this machine's own token opens is not for every visitor to read.
-                found = fetch_config(name, token=None if options().hub_token else "")
-            _read(
-                WAYS[0],
-                found.config_text,
-                name=name,
-                file_bytes=found.weight_bytes,
-                quantization=found.quantization_text,
-            )
-        except HubError as problem:
-            closed = "HF_TOKEN" in str(problem) and not options().hub_token
-            _say(f"{problem}{TOKEN * closed}")
+        _look_up(name)
+
+
+def _look_up(name):
+    st.session_state.pop("reading", None)
+    try:
+        with st.spinner("Looking it up…"):
+            # What this machine's own token opens is not for every visitor to read.
+            found = fetch_config(name, token=None if options().hub_token else "")
+        _read(
+            WAYS[0],
+            found.config_text,
+            name=name,
+            file_bytes=found.weight_bytes,
+            quantization=found.quantization_text,
+        )
+    except HubError as problem:
+        closed = "HF_TOKEN" in str(problem) and not options().hub_token
+        _say(f"{problem}{TOKEN * closed}")
 
 
 def _by_config():

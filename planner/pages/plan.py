@@ -6,13 +6,13 @@ from planner import answer, describe
 from planner.charts import tables as plan_tables
 from planner.pages import (
     controls,
-    folded_inputs,
-    model_dialog,
+    inputs,
     path,
     pinned,
     predict,
     screen,
     stage,
+    start,
     tables,
     take_along,
 )
@@ -23,33 +23,7 @@ path.follow()
 scenario, notices = controls.scenario()
 
 with st.sidebar:
-    with st.container(gap=None):
-        controls.model()
-        if st.button("Another model…", type="tertiary", key="another"):
-            model_dialog.open_dialog()
-    controls.number("concurrency")
-    controls.number("context")
-    controls.device()
-    controls.number("bandwidth")
-    controls.number("memory")
-    with controls.folded("precision", "Precision") as open_:
-        if open_:
-            controls.precision()
-    with controls.folded("devices-box", "Devices") as open_:
-        if open_:
-            controls.number("peak")
-            controls.devices()
-            folded_inputs.context_parallel()
-    with controls.folded("host-box", "Host memory") as open_:
-        if open_:
-            folded_inputs.host()
-    with controls.folded("draft-box", "Speculative decoding") as open_:
-        if open_:
-            folded_inputs.drafter()
-    st.markdown(f":small[{describe.precision(scenario)} · {describe.layout(scenario.layout)}]")
-    with controls.folded("engine-box", "Engine") as open_:
-        if open_:
-            controls.engine()
+    inputs.show()
     controls.link()
     if not predict.asked_on("plan").open:  # a comparison would tell what is asked
         pinned.button()
@@ -64,6 +38,9 @@ asked = predict.plan(evaluation)
 warning = answer.engine_warning(evaluation)
 if warning:
     st.warning(warning, icon=":material/warning:")
+if not asked.hidden:
+    start.cards(scenario)
+    start.engines(evaluation)
 pictures = stage.show(evaluation, asked)
 
 with controls.folded("model-box", "The model") as open_:
@@ -73,7 +50,7 @@ with controls.folded("model-box", "The model") as open_:
         st.caption(f"Source: {own.model.source or 'this link'}")
 
 if not evaluation.ideal:
-    with controls.folded("reserve-box", "What the engine takes") as open_:
+    with controls.folded("reserve-box", "Engine memory breakdown") as open_:
         if open_ and asked.answered(st):
             st.text(evaluation.reserve.line())
             st.dataframe(plan_tables.reserve(evaluation), hide_index=True, key="reserve-table")
@@ -90,11 +67,11 @@ with controls.folded("numbers", "The numbers") as open_:
     if open_ and asked.answered(st):
         tables.of_pictures(pictures)
 
-with controls.folded("take-along", "Take it along") as open_:
+with controls.folded("take-along", "Export") as open_:
     if open_ and asked.answered(st):
         take_along.show(evaluation, pictures)
 
-with controls.folded("left-out", "What this leaves out") as open_:
+with controls.folded("left-out", "Assumptions and limits") as open_:
     if open_:
         st.markdown("\n".join(f"- {each}" for each in answer.limits(evaluation)))
 

@@ -42,7 +42,12 @@ LOOK = """<style>
 [data-testid=stCaptionContainer] { opacity: 0.85 !important }
 [data-testid=stBaseButton-primary] p { color: PAPER }
 [data-testid=stElementContainer]:has(> .stHtml > .on-paper) { display: none }
-@media (max-width: 640px) { [data-testid=stHorizontalBlock] { row-gap: 1rem } }
+@media (max-width: 640px) {
+  [data-testid=stHorizontalBlock] { row-gap: 1rem }
+  /* what a person came for stands before the way to other pages */
+  [data-testid=stSidebarContent] { display: flex; flex-direction: column }
+  [data-testid=stSidebarNav] { order: 2 }
+}
 @media print {
   [data-testid=stElementContainer]:has(> .stHtml > .on-paper) { display: block }
   .on-paper { font-size: 0.75rem; overflow-wrap: anywhere }

@@ -13,23 +13,13 @@ from dataclasses import dataclass, replace
 
 from planner.engines.memory import Engine
 from planner.inputs import overrides, presets, support
+from planner.inputs.choices import published
 from planner.inputs.scenario import Scenario
 from planner.models import drafting
 from planner.reports import measure
 from planner.serving import Evaluation
 from planner.units import GIB
 
-# What is shown where no command of the engine chosen is known here: the first of these that run on
-# the device, MOST_SHOWN at most.
-SHOWN = (
-    "vllm-0.34",
-    "sglang",
-    "tensorrt-llm",
-    "llama.cpp-cuda",
-    "llama.cpp-metal",
-    "llama.cpp-vulkan",
-)
-MOST_SHOWN = 4
 CONFIG = "planner.yaml"
 EAGLE_HEAD = "./eagle3-head"
 GGUF_CACHE = {"fp16": "f16", "q8_0": "q8_0", "q4_1": "q4_1", "q4_0": "q4_0", "iq4_nl": "iq4_nl"}
@@ -91,8 +81,8 @@ def of(evaluation: Evaluation) -> list[Command]:
     if evaluation.engine.id in KINDS:
         return [command(scenario, evaluation.engine)]
     memory = evaluation.plan.memory_usable_bytes
-    able = [each for each in SHOWN if not support.refusal(each, scenario.device)]
-    return [command(scenario, scenario.engine_as_is(each, memory)) for each in able[:MOST_SHOWN]]
+    able = support.suggested(scenario.device)
+    return [command(scenario, scenario.engine_as_is(each, memory)) for each in able]
 
 
 def command(scenario: Scenario, engine: Engine) -> Command:
@@ -101,7 +91,7 @@ def command(scenario: Scenario, engine: Engine) -> Command:
     refused = support.refusal(engine.id, scenario.device)
     notes, most = [*([refused] if refused else []), *made.notes], scenario.the_model.max_context
     if most and scenario.context > most:
-        notes.append(f"The model's own longest context is {most:,} tokens.")
+        notes.append(f"The model's own max context is {most:,} tokens.")
     if scenario.placed.any and engine.host == "none":
         notes.append(f"Host memory: {engine.name} leaves no layers there; none of it is said here.")
     if scenario.dcp > 1 and KINDS[engine.id] is not _vllm:
@@ -110,21 +100,15 @@ def command(scenario: Scenario, engine: Engine) -> Command:
         notes.append(f"Drafter: how {engine.name} is told of one is not known here.")
     elif scenario.draft == drafting.EAGLE:
         notes.append(f"Put the path of an EAGLE-3 head of this model in place of {EAGLE_HEAD}.")
-    if not _published(scenario.the_model):
+    if not published(scenario.the_model.source):
         notes.append("Put the path of the model in place of its name.")
     asks = measure.words(scenario, engine.id, _name(scenario.the_model))
     return replace(made, notes=tuple(notes), benchmark=asks)
 
 
-def _published(model):
-    """The id under which a model is published, or “”."""
-    found = re.match(r"config\.json of ([\w.-]+/[\w.-]+)", model.source)
-    return found[1] if found else ""
-
-
 def _name(model):
     """What to call a model in a command: never a word that could be taken for an option."""
-    name = _published(model) or model.name
+    name = published(model.source) or model.name
     return f"./{name}" if name.startswith("-") else name
 
 

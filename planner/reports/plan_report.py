@@ -11,7 +11,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import fields
 
-from planner import __version__, answer, describe, figures
+from planner import __version__, answer, describe, explain, figures
+from planner.inputs import presets
 from planner.inputs.scenario import Scenario, encode
 from planner.reports import arithmetic
 from planner.reports.document import REPORT_VERSION, Document, Section, Table
@@ -136,6 +137,32 @@ def equations(evaluation: Evaluation) -> list[arithmetic.Worked]:
     return [*engine, *arithmetic.arithmetic(evaluation.plan)]
 
 
+LEADING = ("tokens_per_s_per_request", "first_token_s", "max_concurrency")
+
+
+def _in_short(evaluation, said):
+    """What whoever decides reads first: question, answer, how sure, and three figures."""
+    scenario = evaluation.plan.scenario
+    load = f"{describe.requests(scenario.concurrency)} of {describe.tokens(scenario.context)}"
+    engine = "" if evaluation.ideal_engine else f" with {evaluation.engine.name}"
+    stored = presets.weight_format(scenario.weights).name
+    leading = [figures.BY_KEY[key] for key in LEADING]
+    return Section(
+        "In short",
+        paragraphs=(
+            f"Question: can {describe.device(scenario)} serve {load} at once, with "
+            f"{scenario.the_model.name} ({stored}){engine}?",
+            f"Answer: {said}",
+            f"How sure: {explain.trust(evaluation)}",
+        ),
+        table=Table(
+            ["figure", "value", "how sure"],
+            [(each.label, each.shown(evaluation), each.note(evaluation)) for each in leading],
+            numbers=(1,),
+        ),
+    )
+
+
 def document(evaluation: Evaluation, address: str = "", pictures: Iterable = ()) -> Document:
     """The whole report: verdict, pictures, numbers, the arithmetic, assumptions and limits.
 
@@ -149,7 +176,8 @@ def document(evaluation: Evaluation, address: str = "", pictures: Iterable = ())
         for each in equations(evaluation)
     ]
     sections = (
-        Section(paragraphs=(detail, of), pictures=pictures),
+        _in_short(evaluation, f"{verdict} {detail}".strip()),
+        Section(paragraphs=(of,), pictures=pictures),
         Section("The numbers", table=table),
         Section("The arithmetic", bullets=steps),
         Section("Assumptions and limits", bullets=answer.limits(evaluation)),

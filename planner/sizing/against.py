@@ -112,14 +112,14 @@ def _problems(run, least_s):
     if tpot is not None and tpot < least_s and run.output_tokens > 1:
         impossible.append("tpot_s")
         said.append(
-            f"A time per token of {tpot * 1e3:.2f} ms is below the lower bound of "
+            f"A TPOT of {tpot * 1e3:.2f} ms is below the lower bound of "
             f"{least_s * 1e3:.2f} ms, in which the weights are read once: tokens were streamed in "
             "pieces, drafted, or the model or the devices are others. It is not compared."
         )
     elif gap and tpot and gap > PIECES * tpot:
         said.append(
             f"Tokens came in pieces of {gap / tpot:.1f} in the mean: the time between pieces, "
-            f"{gap * 1e3:.1f} ms, is no time per token."
+            f"{gap * 1e3:.1f} ms, is no TPOT."
         )
     if ttft and whole and run.output_tokens > 2 and ttft > UNSTREAMED * whole:
         impossible.append("ttft_s")

@@ -160,7 +160,7 @@ def load(own: Sizing) -> str:
     """Stable, near saturation or overloaded, with the part of the capacity in use."""
     used = f"{100 * float(own.state.utilisation):,.0f} %"
     if own.load == OVERLOADED:
-        return f"Overloaded: asked for {used} of what they can do; the queue grows without end."
+        return f"Overloaded: asked for {used} of what they can do; the queue grows without bound."
     sure = "" if own.kept_for_sure or not own.keeps else " Missed at the slow end of the band."
     they = "they run" if own.replicas > 1 else "it runs"
     return f"{own.load.capitalize()}: {they} at {used} of capacity.{sure}"

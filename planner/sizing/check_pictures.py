@@ -25,7 +25,7 @@ def verdict(found: Check) -> str:
     promise = own.promise
     name = percentile(promise.percentile)
     kept = "keeps the promise" if found.keeps else "does not keep the promise"
-    closed = "without end"
+    closed = "without bound"
     if own.load != OVERLOADED:
         closed = f"{describe.duration(own.ttft_s.low)} to {describe.duration(own.ttft_s.high)}"
     speed, slow, fast = (1 / each for each in (found.tail("tpot_s"), *_ends(own.tpot_s)))

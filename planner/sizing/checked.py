@@ -10,7 +10,7 @@ from planner.files import rows
 from planner.inputs import presets
 
 PROMISED, OPEN = "measurements/promised_rates.csv", "measurements/open_loops.csv"
-SATURATED = {"yes": "grows without end", "no": "stable"}
+SATURATED = {"yes": "grows without bound", "no": "stable"}
 
 
 def errors() -> dict[str, float]:
@@ -48,7 +48,7 @@ def sentences() -> list[str]:
         "of what submitters reached. Weakest: DeepSeek-R1, 2.6 to 2.9 times too high, and Arc B60, "
         "too low.",
         f"Open loops, {len(loops)} runs of vLLM, all but one on DGX Spark: whether the queue grows "
-        f"is right in {found['verdict']}; where it does not, time per token is known to "
+        f"is right in {found['verdict']}; where it does not, TPOT is known to "
         f"{found['tpot']}, time to first token to {found['ttft']} (medians).",
     ]
 

@@ -55,7 +55,7 @@ ENTRIES = (
     Entry("usd_per_device_hour", "A device", "USD/h", lambda f: f.usd_each),
     Entry("usd_per_hour", "All devices", "USD/h", lambda f: f.usd),
     Entry("usd_per_hour_low", "All devices, cheapest offer", "USD/h", lambda f: _range(f, 0)),
-    Entry("usd_per_hour_high", "All devices, dearest offer", "USD/h", lambda f: _range(f, 1)),
+    Entry("usd_per_hour_high", "All devices, costliest offer", "USD/h", lambda f: _range(f, 1)),
     Entry("usd_per_million_tokens", "A million tokens", "USD", lambda f: f.usd_per_million_tokens),
     Entry(
         "usd_per_million_output_tokens",

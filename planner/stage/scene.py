@@ -80,8 +80,8 @@ class Card:
             value = describe.between(band.low, band.high, definition.unit)
         else:
             value = definition.text(band.value)
-        note = definition.counted_origin(evaluation)[0]
-        if not evaluation.ideal and definition.calibrated:
+        note = definition.note(evaluation) if evaluation.ideal or not definition.calibrated else ""
+        if not note:
             note = describe.between(band.low, band.high, definition.unit)
             note = note or definition.engine_origin(evaluation)[0]
         wide = known and math.isfinite(band.high) and band.high > band.low
@@ -94,7 +94,7 @@ class Card:
 
 
 def _speed_help(evaluation):
-    return "Tokens per second that each running request gets: one over the time per token."
+    return "Tokens per second that each running request gets: one over the time per output token."
 
 
 def _most_help(evaluation):

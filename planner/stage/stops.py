@@ -8,10 +8,10 @@ def stops(spec: Number, most: float | None = None) -> list[float]:
     low, high = int(spec.minimum), int(most or spec.maximum)
     if high - low <= 200:
         return [float(stop) for stop in range(low, high + 1)]
-    return _octaves(low, high, 8, whole=spec.whole)
+    return octaves(low, high, 8, whole=spec.whole)
 
 
-def _octaves(low, high, parts, whole=False):
+def octaves(low, high, parts, whole=False):
     """Slider stops from low to high, `parts` an octave."""
     found, octave = {float(low), float(high)}, 1.0
     while octave <= high:
@@ -34,8 +34,8 @@ def _decades(low, high):
 
 # Of the Plan page, by the number of a scenario that each moves.
 STOPS = {
-    "concurrency": _octaves(1, 4096, 8, whole=True),
-    "context": _octaves(128, 2**20, 8, whole=True),
+    "concurrency": octaves(1, 4096, 8, whole=True),
+    "context": octaves(128, 2**20, 8, whole=True),
     "bandwidth": _decades(10, 20_000),
     "memory": _decades(1, 2_000),
     "peak": _decades(1, 10_000),

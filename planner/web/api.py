@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from planner.compare import comparison
+from planner.inputs import choices
 from planner.inputs.strict import Read, read_json, read_query
 from planner.models.notation import shorten
 from planner.reports import comparison_html, comparison_report, images, plan_html, plan_report
@@ -96,6 +97,12 @@ def routes(base: str = "", options: Options = NONE) -> list[Route]:
         given = (request.path_params, _query(request), address)
         return await drawings.answered(request, _draw, *given)
 
+    async def chosen(request: Request) -> Response:
+        kind = request.path_params["kind"]
+        if kind not in choices.KINDS:
+            return _problems(404, ("", f"There are choices of {', '.join(choices.KINDS)}."))
+        return JSONResponse(choices.choices(kind), headers=KEPT)
+
     async def described(request: Request) -> Response:
         return JSONResponse(openapi.schema())
 
@@ -108,6 +115,7 @@ def routes(base: str = "", options: Options = NONE) -> list[Route]:
         _route(f"{at}/api/compare", compared),
         _route(f"{at}/api/size", sized),
         _route(f"{at}/api/{{of}}/{{chart}}.{{form}}", drawn),
+        _route(f"{at}/api/choices/{{kind}}", chosen),
         _route(f"{at}/api/schema", described),
         _route(f"{at}/api/{{other:path}}", unknown, *METHODS),
     ]

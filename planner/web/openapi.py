@@ -6,6 +6,7 @@ from planner import __version__, figures
 from planner.compare import mistakes
 from planner.compare.comparison import LETTERS, NAME_LENGTH, SAY_LENGTH
 from planner.inputs import presets
+from planner.inputs.choices import KINDS
 from planner.inputs.link import VERSION
 from planner.inputs.scenario import ALL_NUMBERS, FIND, Scenario
 from planner.lesson.plan_questions import GIVES
@@ -24,7 +25,7 @@ PRESETS = {
 }
 REFUSED = {
     "400": "Bad input; every problem is named.",
-    "404": "There is no such chart here; those there are are named.",
+    "404": "There is nothing of that name here; what there is is named.",
     "408": "The body did not arrive in time.",
     "413": "The body is too long.",
     "503": "Too many plans are waiting.",
@@ -33,6 +34,19 @@ REFUSED = {
 OFTEN = ("400", "503", "504")
 OF_A_PLAN = tuple(GIVES)  # it names every chart that a plan may have
 OF_A_COMPARISON = ("overlaid_memory", "overlaid_latency")
+TEXT = {"type": "string"}
+CHOICES = {  # as `planner.inputs.choices.choices` gives them
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {
+            **dict.fromkeys(("id", "name", "note"), TEXT),
+            "keys": {"type": "array", "items": TEXT},
+            "also": {"type": "array", "items": {"type": "array", "items": TEXT}},
+        },
+        "required": ["id", "name", "note", "keys", "also"],
+    },
+}
 LINK_VERSION = {"type": "integer", "const": VERSION, "description": "The version of the link."}
 
 
@@ -86,11 +100,19 @@ def schema() -> dict:
                     "responses": _responses("The sizing.", a_sizing),
                 },
             },
+            "/api/choices/{kind}": {
+                "get": {
+                    "operationId": "choices",
+                    "summary": "What can be chosen, under all its names, the most used first.",
+                    "parameters": _in_path(kind=list(KINDS)),
+                    "responses": _responses("The choices.", _json(CHOICES), "404"),
+                },
+            },
             "/api/plan/{chart}.{form}": {
                 "get": {
                     "operationId": "planChart",
                     "summary": "A chart of a plan, or the two of its preview, as a picture.",
-                    "parameters": [*_in_path(*OF_A_PLAN), *_in_query(inputs)],
+                    "parameters": [*_of_picture(*OF_A_PLAN), *_in_query(inputs)],
                     "responses": _responses("The picture.", pictures, "404"),
                 },
             },
@@ -98,7 +120,7 @@ def schema() -> dict:
                 "get": {
                     "operationId": "compareChart",
                     "summary": "A chart of a comparison, or both, as a picture.",
-                    "parameters": [*_in_path(*OF_A_COMPARISON), *_in_query(compared)],
+                    "parameters": [*_of_picture(*OF_A_COMPARISON), *_in_query(compared)],
                     "responses": _responses("The picture.", pictures, "404"),
                 },
             },
@@ -114,9 +136,12 @@ def schema() -> dict:
     }
 
 
-def _in_path(*charts):
+def _of_picture(*charts):
     """Which picture it is, and in what form."""
-    known = {"chart": [*charts, "card"], "form": ["png", "svg"]}
+    return _in_path(chart=[*charts, "card"], form=["png", "svg"])
+
+
+def _in_path(**known):
     return [
         {"name": name, "in": "path", "required": True, "schema": {"enum": values}}
         for name, values in known.items()

@@ -3,7 +3,7 @@
 _DIFFUSION = (
     "this model writes by block diffusion: it denoises many tokens at once, several times over, so "
     "neither the cost of a step nor its cache is that of a decoder. Plan the autoregressive model "
-    "of the same layers, and read its time per token as that of one denoising pass."
+    "of the same layers, and read its time per output token as that of one denoising pass."
 )
 _SPEECH = (
     "this model writes sound, not text; what is planned here is a decoder of text. Plan the text "

@@ -10,6 +10,14 @@ const papers = new WeakMap()
 let session
 let shown = new Map()
 let lost = new Map()
+const PHONE = matchMedia("(max-width: 640px)")
+
+// On a phone the drawer covers the page: it closes once a page was chosen in it.
+document.addEventListener("click", ({ target }) => {
+  if (!PHONE.matches || !target.closest?.("[data-testid=stSidebarNavLink]")) return
+  const close = () => document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click()
+  setTimeout(close, 0) // after the page has taken the click
+})
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const button = parentElement.querySelector("button")

@@ -6,9 +6,25 @@
 
 const REST_MS = 200
 const PATIENCE_MS = [1500, 4000] // then asked again, then given up
-const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
-const GROUPED = /^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$/ // 8,192 but not the decimal comma of 16,5
+const NUMBER = /^([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*(.*)$/i
+// 8,192 or 8 192 or 8_192, but not the decimal comma of 16,5
+const GROUPED = /^[+-]?\d{1,3}(?:([, _\u00a0\u2009\u202f])\d{3})(?:\1\d{3})*(?!\d)/
+const LARGER = { GB: "tb", "GB/s": "tb/s", "TFLOP/s": "pflop/s" } // a thousand of the unit
 const states = new WeakMap()
+
+/** The number that a person writes: 32k, 1M, 16 384, 2x (twice what it was), 3.35 TB/s; or NaN. */
+function read(text, unit, before) {
+  const grouped = text.match(GROUPED)
+  const plain = grouped ? grouped[0].replace(/[^\d+-]/g, "") + text.slice(grouped[0].length) : text
+  const [, digits, behind] = plain.match(NUMBER) ?? []
+  if (digits === undefined) return NaN
+  const kilo = unit === "tokens" ? 1024 : 1000 // 32k tokens are 32,768, as models state them
+  const own = unit.toLowerCase()
+  const factors = { "": 1, k: kilo, m: kilo ** 2, x: before, "×": before, [LARGER[unit]]: 1000 }
+  const word = behind.toLowerCase()
+  const size = word.endsWith(own) ? word.slice(0, word.length - own.length).trim() : word
+  return Number(digits) * (factors[size] ?? NaN)
+}
 
 // What is sent while the connection is down is lost, and so is all that the same slider sends later.
 const connected = () => {
@@ -28,7 +44,8 @@ export default function ({ data, parentElement, setStateValue }) {
 
   const written = (number) => number.toLocaleString("en-US", { maximumFractionDigits: 6 })
   const nearest = (number) => {
-    const distance = (stop) => Math.abs(Math.log(stop / number))
+    const log = (value) => Math.log(Math.max(value, 1e-9)) // 0 is far from every other stop
+    const distance = (stop) => Math.abs(log(stop) - log(number))
     return stops.reduce((best, stop, at) => (distance(stop) < distance(stops[best]) ? at : best), 0)
   }
   const show = (number, position) => {
@@ -119,9 +136,7 @@ export default function ({ data, parentElement, setStateValue }) {
     if (event.key === "Escape") field.value = written(state.shown)
   }
   field.onchange = () => {
-    const text = field.value.trim()
-    const plain = GROUPED.test(text) ? text.replaceAll(",", "") : text
-    const number = NUMBER.test(plain) ? Number(plain) : NaN
+    const number = read(field.value.trim(), unit, state.shown)
     let wrong = ""
     if (Number.isNaN(number)) wrong = "Not a number"
     else if (number < minimum) wrong = `At least ${written(minimum)}`
