@@ -84,7 +84,7 @@ def table(frame):
     rows = frame.to_html(index=False, border=0, justify="left", classes="compared")
     kinds = "|".join((differences.BETTER, differences.WORSE))
     rows = re.sub(rf"<td>([^<]* ({kinds}))</td>", r'<td class="\2">\1</td>', rows)
-    st.html(TABLE + f'<div style="overflow-x: auto">{rows}</div>')
+    st.html(TABLE + f'<div style="overflow-x: auto" tabindex="0">{rows}</div>')
 
 
 def results(found: Comparison):

