@@ -15,6 +15,7 @@ import pandas as pd
 from planner.charts.style import INK, PAPER
 
 USUAL = 14  # size of words for which the heights of charts are made, with room to spare
+ABOVE = 1.15  # by how much a chart of many rows may be higher than it is asked to be
 GUESS = {"type": "rule", "strokeDash": [4, 3], "strokeWidth": 2, "aria": False}
 ONE_VIEW = ("data", "mark", "encoding")  # what a specification of a single mark has
 
@@ -152,13 +153,13 @@ def enlarged(spec: dict, text: int, height: int) -> dict:
     """A specification in type that is read from the back of a room.
 
     text: size of words on it. height: how high it is to be at least. Rows of words need as much
-    more room as the words, so a high chart becomes higher yet.
+    more room as the words, so a high chart becomes higher yet, but for what a screen holds.
     """
     sizes = {"labelFontSize": text, "titleFontSize": text, "labelLimit": 16 * text}
     config = {"axis": sizes, "legend": sizes, "text": {"fontSize": text}}
     return {
         **_with_legends(spec, text),
-        "height": max(round(spec["height"] * text / USUAL), height),
+        "height": max(min(round(spec["height"] * text / USUAL), round(ABOVE * height)), height),
         "config": {**spec.get("config", {}), **config},
     }
 

@@ -13,7 +13,7 @@ from planner.inputs import question, scenario
 from planner.inputs.link import Notice
 from planner.models.notation import shorten
 
-PAGE_ONLY = ("present", "embed", "embed_options")  # how a page looks, not what it plans
+PAGE_ONLY = ("present", "board", "embed", "embed_options")  # how a page looks, not what it plans
 MAX_QUERY = 16_000  # characters; a model's notation has at most 4,000
 MAX_FIELDS = 100
 

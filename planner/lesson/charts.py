@@ -126,7 +126,7 @@ def grid(words, dark):
     x = alt.X(**_place("key", "Key of", words))
     y = alt.Y(**_place("query", "Query of", words, angle=0))
     names = (stored.NEW, stored.AGAIN, stored.DONE, stored.UNSEEN, stored.EMPTY)
-    return _cells(x, y, _only(STATES, names), HIGH, 2)
+    return _cells(x, y, _only(STATES, names), HIGH, 3)
 
 
 def edited(words, layers, dark):

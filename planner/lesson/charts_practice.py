@@ -25,7 +25,7 @@ def fitted(most, dark):
         )
         + rule
         + words.encode(y=alt.value(8), text="label:N")
-    ).properties(height=240)
+    ).properties(height=170)
 
 
 def curve(title, ends, longest, dark):

@@ -4,6 +4,5 @@ from planner.pages import learn
 
 visit = learn.opened("cost")
 learn.moved(visit, "heads", "bits", "window")
-asked = learn.shown(visit)
-learn.measures("cost")
+asked = learn.shown(visit, learn.measures("cost"))
 learn.closed(visit, asked)

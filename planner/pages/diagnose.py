@@ -80,7 +80,8 @@ right = sum(
 st.markdown(f"{right} of {len(practice.cards())} cards right.")
 asked = learn.figures(visit)
 if done or len(given) >= 2:
-    learn.remedies()
+    for each in learn.remedies():
+        each.draw()
     learn.closed(visit, asked)
 else:
     learn.closed(visit, asked, early=True)

@@ -4,15 +4,18 @@ A page's state lives in the session. Its address is read when the page is come t
 every change, at one place, here.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from html import escape
+from itertools import cycle
 
 import streamlit as st
 
 from planner.inputs.link import Notice, Number
 from planner.lesson import states, views, words
 from planner.lesson.view import Agreeing, Table, View
-from planner.pages import controls, path, predict, scenes, screen
+from planner.pages import boards, controls, path, predict, scenes, screen
+from planner.pages.boards import Board
 from planner.stage.stops import stops
 
 SHORT = 4  # choices up to so many stand side by side
@@ -131,17 +134,16 @@ def shortcuts(visit: Visit, settings: dict[str, dict]):
             )
 
 
-def shown(visit: Visit) -> predict.Asked:
+def shown(visit: Visit, *after: Board) -> predict.Asked:
     """Figures, scenes, pictures and tables, under the page's question if it has one."""
     asked = figures(visit)
-    pictures(visit, asked)
+    pictures(visit, asked, after=after)
     return asked
 
 
 def figures(visit: Visit) -> predict.Asked:
     """The page's question, if it has one, its figures, and what the state comes to."""
     asked = predict.ask(visit.page, visit.view.figures, visit.query)
-    asked = replace(asked, crowded=bool(visit.view.scenes))
     asked.metrics()
     says = visit.view.says if not asked.hidden else ""
     if not screen.presenting():
@@ -152,19 +154,40 @@ def figures(visit: Visit) -> predict.Asked:
     return asked
 
 
-def pictures(visit: Visit, asked: predict.Asked):
-    """What moves, the charts and the tables of a page, less what gives a hidden figure away."""
+def pictures(visit: Visit, asked: predict.Asked, first=(), after=()):
+    """What moves, the charts and the tables of a page, less what gives a hidden figure away.
+
+    A room is shown one board of them at a time, which fills its screen. first, after: boards of the
+    page's own, before all others and behind them.
+    """
     view = visit.view
-    for each in view.scenes:
-        scenes.show(each, asked, lambda name, text: change_text(visit.page, name, text))
-    controls.show_pictures(view.pictures, asked.specification)
-    for table in view.tables:
-        _table(asked, table)
+
+    def move(name, text):
+        change_text(visit.page, name, text)
+
+    scene = [Board(e.title, partial(scenes.show, e, asked, move)) for e in view.scenes]
+
+    def charts(pictures):
+        if screen.presenting() and len(pictures) == 1:  # it has the width of the screen
+            controls.show_picture(*pictures, asked.specification)
+        else:
+            controls.show_pictures(pictures, asked.specification)
+
+    tables = [Board(each.title, partial(_table, asked, each)) for each in view.tables]
     if screen.presenting():  # a closed box only takes room from what is shown
+        pairs = [view.pictures[at : at + 2] for at in range(0, len(view.pictures), 2)]
+        drawn = [Board(" · ".join(each.title for each in e), partial(charts, e)) for e in pairs]
+        lines = [Board("The arithmetic", partial(_lines, asked, view))] * bool(view.lines)
+        kept = [Board("Takeaway", partial(_kept, visit.page, asked))]
+        boards.show([*first, *scene, *drawn, *tables, *lines, *after, *kept])
         return
+    for each in (*first, *scene, Board("", partial(charts, view.pictures)), *tables):
+        each.draw()
     if view.lines:
         _arithmetic(asked, view)
     _tables(asked, view)
+    for each in after:
+        each.draw()
 
 
 def _table(asked, table):
@@ -185,11 +208,17 @@ def _cell(cell):
 
 def _arithmetic(asked, view):
     place = st.expander("The arithmetic", key="arithmetic", on_change="rerun")
-    if place.open and asked.shows(view.gives, place):
-        for line in view.lines:
-            place.markdown(
-                f"**{line.title}** = {line.symbols}  \n`{line.numbers}` = **{line.result}**"
-            )
+    if place.open:
+        with place:
+            _lines(asked, view)
+
+
+def _lines(asked, view):
+    if not asked.shows(view.gives):
+        return
+    places = st.columns(2, gap="large") if screen.presenting() else [st]
+    for place, line in zip(cycle(places), view.lines, strict=False):
+        place.markdown(f"**{line.title}** = {line.symbols}  \n`{line.numbers}` = **{line.result}**")
 
 
 def _tables(asked, view):
@@ -213,10 +242,10 @@ def closed(visit: Visit, asked: predict.Asked | None = None, early: bool = False
     Some of these hold results, so they wait with them while a question hides any, or where it is
     too early for them.
     """
-    believed, kept, used = words.of_page(visit.page)
+    believed, _, used = words.of_page(visit.page)
     answered = not (early or (asked and asked.hidden))
-    if answered and kept:
-        st.html("".join(f"<p class=prose><b>{terms(each.text)}</b></p>" for each in kept))
+    if answered and not (screen.presenting() and visit.view.pictures):  # there it is a board
+        _kept(visit.page)
     if not screen.presenting():
         if believed and answered:
             with st.expander("Common misconceptions"):
@@ -237,6 +266,13 @@ def closed(visit: Visit, asked: predict.Asked | None = None, early: bool = False
     path.bar(visit.page)
 
 
+def _kept(page, asked=predict.NOTHING_ASKED):
+    """A page's takeaways."""
+    kept = words.of_page(page)[1]
+    if kept and asked.answered(st):
+        st.html("".join(f"<p class='prose kept'><b>{terms(e.text)}</b></p>" for e in kept))
+
+
 def glossary(entries):
     """Terms, each with its meaning."""
     st.html(
@@ -244,18 +280,24 @@ def glossary(entries):
     )
 
 
-def remedies():
+def remedies() -> list[Board]:
     """What helps when the first token is slow, and when streaming is."""
-    heads = {words.FIRST: "Slow first token: prefill", words.STREAM: "Slow streaming: decode"}
-    for symptom, title in heads.items():
-        rows = [each for each in words.remedies().values() if each.symptom == symptom]
-        _rows(title, ("what helps", "why", "its price"), rows, ("text", "why", "risk"))
+    heads, fields = ("what helps", "why", "its price"), ("text", "why", "risk")
+    return [
+        Board(title, partial(_rows, f"{title}: {phase}", heads, rows, fields))
+        for symptom, title, phase in (
+            (words.FIRST, "Slow first token", "prefill"),
+            (words.STREAM, "Slow streaming", "decode"),
+        )
+        for rows in [[each for each in words.remedies().values() if each.symptom == symptom]]
+    ]
 
 
-def measures(page: str):
+def measures(page: str) -> Board:
     """The ways to make the cache smaller or share it that a page shows, each with its risk."""
     rows = [each for each in words.measures().values() if each.page == page]
-    _rows("What each way risks", ("way", "gain", "risk"), rows, ("text", "gain", "risk"))
+    heads, fields = ("way", "gain", "risk"), ("text", "gain", "risk")
+    return Board("Risks", partial(_rows, "What each way risks", heads, rows, fields))
 
 
 def _rows(title, columns, entries, fields):

@@ -4,6 +4,5 @@ from planner.pages import learn
 
 visit = learn.opened("managing")
 learn.moved(visit, "tick", "arrivals", "prefix", "leak")
-asked = learn.shown(visit)
-learn.measures("managing")
+asked = learn.shown(visit, learn.measures("managing"))
 learn.closed(visit, asked)

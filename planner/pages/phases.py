@@ -4,6 +4,5 @@ from planner.pages import learn
 
 visit = learn.opened("phases")
 learn.moved(visit, "batch", "prompt")
-asked = learn.shown(visit)
-learn.remedies()
+asked = learn.shown(visit, *learn.remedies())
 learn.closed(visit, asked)

@@ -21,7 +21,8 @@ from planner.serving import Evaluation
 
 TEXT = {False: 20, True: 17}  # size of words on a chart for a room, by whether it is of a plan
 METRIC_WIDTH = {False: 165, True: 340}  # by presenting; two fit beside each other on a phone
-SHARES = {False: 0.42, True: 0.3}  # of a room's screen for a chart, by whether there is more
+# Of a room's screen for a chart: on most pages, on those with more beside it, and under a question.
+SHARE, LESS, ASKED_SHARE = 0.38, {"plan": 0.3, "fit": 0.25}, 0.3
 WAITING = "Shown with the answer."
 
 
@@ -63,8 +64,7 @@ def waiting(place=st):
 class Asked:
     """A page under its question.
 
-    query: the page's own state as a link writes it. own: the plan of the Plan page. crowded:
-    whether there is more on the page than figures and charts.
+    query: the page's own state as a link writes it. own: the plan of the Plan page.
     """
 
     page: str
@@ -72,7 +72,6 @@ class Asked:
     known: tuple[Figure, ...]
     query: str
     own: Evaluation | None = None
-    crowded: bool = False
 
     @property
     def hidden(self):
@@ -126,7 +125,8 @@ class Asked:
             ]
         if not self.allows(gives):
             return None
-        share = SHARES[bool(self.own) or self.crowded]
+        alone = ASKED_SHARE if self.question.ask or self.question.say else SHARE
+        share = LESS.get(self.page, alone)
         spec = screen.sized(picture.specification(dark), TEXT[bool(self.own)], share)
         rows = [{"at": each.at, "label": each.label} for each in marks]
         return marked(spec, rows, picture.channel, dark) if rows else spec

@@ -10,6 +10,7 @@ from planner.charts.style import PAPER
 from planner.pages.components import component
 
 _keys = component("keys")
+VIEW = ("present", "board")  # what of an address says how its page is shown, and not what
 LINES = 1080  # of the screen that a presenter's view is made for, until the browser says how many
 # Streamlit sizes everything by the root's font size, so one number makes a page larger: 24 px of
 # 1,080 lines, and as much of other screens; not on the phones that open what a presenter has sent.
@@ -31,6 +32,12 @@ PRESENT_LESSON = """<style>
   [data-testid=stMetric] [data-testid=stTooltipIcon] { display: none }
   [data-testid=stMetric] label p { font-size: 1rem !important }
   .st-key-question [data-testid=stText] { font-size: 1.25rem }
+  .prose { max-width: 80rem } .kept { font-size: 1.4rem; max-width: 60rem; padding-top: 1rem }
+  .few { font-size: 1.1rem; max-width: none }
+  .st-key-levers > [data-testid=stLayoutWrapper] { min-width: 13rem }
+  .st-key-board [class*=st-key-scene-] { zoom: 1.25 }
+  .st-key-board .st-key-scene-memory { zoom: 1.15 !important }
+  .st-key-board [class*=st-key-scene-] > .stElementContainer:has(.stHtml) { display: none }
   .st-key-figures > [data-testid=stElementContainer] { min-width: 14rem }
   .st-key-controls .stHorizontalBlock > [data-testid=stLayoutWrapper]:not(:has(.stPopover)),
   .st-key-controls .stHorizontalBlock > .stElementContainer:has(.stSelectbox) { min-width: 15rem }
@@ -137,12 +144,17 @@ def read(query: dict[str, list[str]]) -> dict[str, list[str]]:
     """
     if query:
         st.session_state.present = query.get("present", ["0"])[0] == "1"
-    return {name: values for name, values in query.items() if name != "present"}
+    board = query.get("board", ["1"])[0]
+    st.session_state.board = int(board) if board.isdecimal() else 1
+    return {name: values for name, values in query.items() if name not in VIEW}
 
 
 def parameters() -> dict[str, str]:
     """The view as an address carries it."""
-    return {"present": "1"} if presenting() else {}
+    if not presenting():
+        return {}
+    board = st.session_state.get("board", 1)
+    return {"present": "1"} | ({"board": str(board)} if board > 1 else {})
 
 
 def dress(query: str, lesson: bool = False, held: bool = False):

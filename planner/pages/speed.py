@@ -2,6 +2,7 @@
 
 from planner.lesson import streaming, views_memory
 from planner.pages import learn, program, stream
+from planner.pages.boards import Board
 
 visit = learn.opened("speed")
 learn.moved(visit, "context", "concurrency")
@@ -9,8 +10,14 @@ contexts = {f"{tokens:,} tokens": {"context": tokens} for tokens in streaming.LE
 learn.shortcuts(visit, contexts)
 asked = learn.figures(visit)
 lanes = views_memory.lanes(visit.values)
-if asked.shows([lane["figure"] for lane in lanes]):
-    stream.texts(lanes)
-learn.pictures(visit, asked)
+
+
+def text():
+    """The lanes side by side, unless one of their speeds is asked for."""
+    if asked.shows([lane["figure"] for lane in lanes]):
+        stream.texts(lanes)
+
+
+learn.pictures(visit, asked, first=[Board("As one reads it", text)])
 program.show(asked)
 learn.closed(visit, asked)

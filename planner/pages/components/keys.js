@@ -1,5 +1,6 @@
 // Turns the lesson's pages by keyboard: whatever a presenter's clicker sends. Arrow keys first step
-// through what there is to step through on the page; Page Up and Page Down always turn it.
+// through what there is to step through on the page; Page Up and Page Down always turn it, and a
+// digit chooses one of its boards.
 //
 // data: turning, whether they do; lines, how many the screen has as far as the page knows, or null
 // where it need not know. Charts are drawn for a room's screen.
@@ -21,6 +22,8 @@ export default function ({ data, parentElement, setStateValue }) {
 function turn(event) {
   if (event.composedPath()[0].matches?.(TYPED_IN)) return
   if (event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return
+  const board = "123456789".indexOf(event.key)
+  if (board >= 0) return document.querySelectorAll(".st-key-board-switch button")[board]?.click()
   const way = FORWARD.includes(event.key) ? "next" : BACK.includes(event.key) ? "previous" : null
   if (!way) return
   event.preventDefault()
