@@ -16,6 +16,7 @@ from planner.charts.style import INK, PAPER
 
 USUAL = 14  # size of words for which the heights of charts are made, with room to spare
 ABOVE = 1.15  # by how much a chart of many rows may be higher than it is asked to be
+GROWS = {"strokeWidth": 1, "dx": 1, "dy": 1, "size": 2}  # with the words; a dot's size is its area
 GUESS = {"type": "rule", "strokeDash": [4, 3], "strokeWidth": 2, "aria": False}
 ONE_VIEW = ("data", "mark", "encoding")  # what a specification of a single mark has
 
@@ -158,18 +159,27 @@ def enlarged(spec: dict, text: int, height: int) -> dict:
     sizes = {"labelFontSize": text, "titleFontSize": text, "labelLimit": 16 * text}
     config = {"axis": sizes, "legend": sizes, "text": {"fontSize": text}}
     return {
-        **_with_legends(spec, text),
+        **_bolder(spec, text),
         "height": max(min(round(spec["height"] * text / USUAL), round(ABOVE * height)), height),
         "config": {**spec.get("config", {}), **config},
     }
 
 
-def _with_legends(part, size):
-    """A part of a specification, with another size for legends that have one of their own."""
+def _bolder(part, size):
+    """A part of a specification, with lines, dots and distances as much larger as its words.
+
+    Legends that have a size of their own have the words' size.
+    """
     if isinstance(part, list):
-        return [_with_legends(each, size) for each in part]
+        return [_bolder(each, size) for each in part]
     if not isinstance(part, dict):
         return part
+    part = {name: _bolder(each, size) for name, each in part.items()}
+    for name, power in GROWS.items():
+        if isinstance(part.get(name), int | float):
+            part[name] = round(part[name] * (size / USUAL) ** power, 1)
+    if isinstance(part.get("strokeDash"), list):
+        part["strokeDash"] = [round(each * size / USUAL, 1) for each in part["strokeDash"]]
     if "labelFontSize" in (part.get("legend") or {}):
-        return {**part, "legend": {**part["legend"], "columns": 2, "labelFontSize": size}}
-    return {name: _with_legends(each, size) for name, each in part.items()}
+        part["legend"] = {**part["legend"], "columns": 2, "labelFontSize": size}
+    return part

@@ -17,7 +17,15 @@ PLAN = "plan"
 OWN = {
     "check": "seed"
 }  # what the stops of a page leave to whoever comes there: numbers of one's own
-FIELDS = {"page": str, "state": str, "ask": list, "say": str, "tell": str, "minutes": int}
+FIELDS = {
+    "page": str,
+    "state": str,
+    "ask": list,
+    "say": str,
+    "tell": str,
+    "minutes": int,
+    "board": int,
+}
 
 
 @dataclass(frozen=True)
@@ -31,6 +39,7 @@ class Stop:
     say: str
     tell: str
     minutes: int
+    board: int = 1
 
     @property
     def title(self):
@@ -58,7 +67,7 @@ def stop(page: str, number: int) -> Stop | None:
 
 def build(row: dict, number: int) -> Stop:
     """One stop from its row."""
-    name = f"stop {number}"
+    name, row = f"stop {number}", {"board": 1, **row}
     if row.keys() != FIELDS.keys():
         raise ValueError(f"{name}: missing or unknown {sorted(row.keys() ^ FIELDS.keys())}")
     for field, kind in FIELDS.items():
@@ -76,7 +85,7 @@ def build(row: dict, number: int) -> Stop:
     if not row["tell"] or row["minutes"] < 1:
         raise ValueError(f"{name}: a sentence to tell, and at least a minute")
     ask, say, tell = tuple(row["ask"]), row["say"], row["tell"]
-    return Stop(number, row["page"], query, ask, say, tell, row["minutes"])
+    return Stop(number, row["page"], query, ask, say, tell, row["minutes"], row["board"])
 
 
 def _opened(page, state):

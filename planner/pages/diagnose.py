@@ -6,6 +6,7 @@ import streamlit as st
 
 from planner.lesson import practice, words
 from planner.pages import learn, screen
+from planner.pages.path import stop
 
 GIVEN = "diagnosed"  # card -> the answers given, first to last
 
@@ -39,7 +40,7 @@ def entry(card):
         st.form_submit_button("Look", on_click=looked, args=(card.id,))
     if problem := st.session_state.pop("diagnose-problem", None):
         st.caption(f":red[{problem}]")
-    if screen.presenting():
+    if screen.presenting() and not stop("diagnose"):  # whose question has a Reveal of its own
         st.button("Reveal", key="reveal", on_click=show_answer, args=(card.id,))
 
 
@@ -57,6 +58,7 @@ def marked(card, phase, remedies):
 st.session_state.setdefault(GIVEN, {})
 visit = learn.opened("diagnose")
 learn.moved(visit, "card")
+asked = learn.figures(visit)
 card = practice.cards()[visit.values["card"]]
 with st.container(border=True, key="card"):
     st.html(f"<h2>{escape(card.title)}</h2><p class=symptom>{escape(card.text)}</p>")
@@ -66,7 +68,8 @@ with st.container(border=True, key="card"):
     ]
     if given and given[-1]:
         marked(card, *given[-1])
-    if done or len(given) >= 2:
+    over = bool(done) or len(given) >= 2 or asked.question.revealed
+    if over:
         st.markdown(f"**{card.phase.capitalize()}.** {card.why}")
     else:
         if given:
@@ -78,10 +81,10 @@ right = sum(
     for name, answers in st.session_state[GIVEN].items()
 )  # fmt: skip
 st.markdown(f"{right} of {len(practice.cards())} cards right.")
-asked = learn.figures(visit)
-if done or len(given) >= 2:
-    for each in learn.remedies():
-        each.draw()
+if over:
+    if not screen.presenting():  # a room has been told which
+        for each in learn.remedies():
+            each.draw()
     learn.closed(visit, asked)
 else:
     learn.closed(visit, asked, early=True)

@@ -145,7 +145,9 @@ def figures(visit: Visit) -> predict.Asked:
     """The page's question, if it has one, its figures, and what the state comes to."""
     asked = predict.ask(visit.page, visit.view.figures, visit.query)
     asked.metrics()
-    says = visit.view.says if not asked.hidden else ""
+    # A room on the path is told what its stop says.
+    told = path.stop(visit.page) and screen.presenting()
+    says = "" if asked.hidden or told else visit.view.says
     if not screen.presenting():
         about = f"<p class='prose about'>{terms(visit.view.about)}</p>" * bool(visit.view.about)
         st.html(prose(f"{words.pages()[visit.page].see} {says}".strip()) + about)
@@ -257,13 +259,17 @@ def closed(visit: Visit, asked: predict.Asked | None = None, early: bool = False
         if asked:
             asked.share()
         _sources({*visit.view.sources, *(each.source for each in (*believed, *used))} - {""})
-    with st.container(horizontal=True, key="tools", vertical_alignment="center"):
-        controls.write_address(visit.address)
-        on_path = path.stop(visit.page)
-        screen.switch(turning=bool(on_path or screen.presenting()))
-        if not on_path:
+    if path.stop(visit.page):
+        path.bar(visit.page, partial(_tools, visit))
+    else:
+        with st.container(horizontal=True, key="tools", vertical_alignment="center"):
+            _tools(visit)
             _way_on(visit.page)
-    path.bar(visit.page)
+
+
+def _tools(visit):
+    controls.write_address(visit.address)
+    screen.switch(turning=bool(path.stop(visit.page) or screen.presenting()))
 
 
 def _kept(page, asked=predict.NOTHING_ASKED):

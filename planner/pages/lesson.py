@@ -10,6 +10,27 @@ from planner.pages import path as walk
 from planner.pages.components import component
 
 _print = component("print")
+LINK = '<a href="{}" target="_self" style="color: inherit">{}. {}</a>'
+
+
+def plan():
+    """The stops as a table to print, with their minutes."""
+    rows, at = [], 0
+    for stop in path.stops():
+        link = LINK.format(escape(walk.address(stop)), stop.number, escape(stop.title))
+        rows.append(
+            f"<tr><td>{at}–{at + stop.minutes}</td><td>{link}</td><td>{escape(stop.say)}</td>"
+            f"<td class=tell>{escape(stop.tell)}</td></tr>"
+        )
+        at += stop.minutes
+    st.toggle("Show what to tell as well, to prepare a class", key="tells")
+    tells = "plan told" if st.session_state.get("tells") else "plan"
+    st.html(
+        f"<h2>The path</h2><table class='few {tells}'><tr><th scope=col>minutes</th>"
+        "<th scope=col>stop</th><th scope=col>ask</th><th scope=col class=tell>then show</th></tr>"
+        f"{''.join(rows)}</table>"
+    )
+
 
 visit = learn.opened(words.FRONT)
 if (asked := predict.asked_on(words.FRONT)).room and not screen.presenting():
@@ -26,23 +47,8 @@ st.html(
     + "".join(f"<li>{learn.terms(each.text)}</li>" for each in words.objectives().values())
     + "</ul>"
 )
-LINK = '<a href="{}" target="_self" style="color: inherit">{}. {}</a>'
-rows, at = [], 0
-for stop in path.stops():
-    link = LINK.format(escape(walk.address(stop)), stop.number, escape(stop.title))
-    rows.append(
-        f"<tr><td>{at}–{at + stop.minutes}</td><td>{link}</td><td>{escape(stop.say)}</td>"
-        f"<td class=tell>{escape(stop.tell)}</td></tr>"
-    )
-    at += stop.minutes
 if not screen.presenting():
-    st.toggle("Show what to tell as well, to prepare a class", key="tells")
-tells = "plan told" if st.session_state.get("tells") else "plan"
-st.html(
-    f"<h2>The path</h2><table class='few {tells}'><tr><th scope=col>minutes</th>"
-    "<th scope=col>stop</th><th scope=col>ask</th><th scope=col class=tell>then show</th></tr>"
-    f"{''.join(rows)}</table>"
-)
+    plan()
 learn.closed(visit)
 if start:
     walk.go(1)

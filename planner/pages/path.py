@@ -1,5 +1,6 @@
 """Walking the guided path: from stop to stop, on whatever page each one is."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from html import escape
 from urllib.parse import urlencode
@@ -37,6 +38,7 @@ def go(number: int, room: str = ""):
         state[f"learn-{to.page}"] = values
         state[f"notices-{to.page}"] = ()
     state[f"question-{to.page}"] = replace(to.question, room=room)
+    state.board, state["next-board"] = to.board, str(to.board)  # on this page, or come to
     if here == to.page:
         st.rerun()
     st.switch_page(f"planner/pages/{to.page}.py")
@@ -48,11 +50,11 @@ def follow():
         go(*to)
 
 
-def bar(page: str) -> bool:
-    """Where on the path a page is and the way on; whether it is on it at all."""
+def bar(page: str, tools: Callable[[], None] = lambda: None):
+    """Where on the path a page is and the way on, with the page's tools; nothing off the path."""
     here = stop(page)
     if here is None:
-        return False
+        return
     room = predict.asked_on(page).room
     with st.container(key="path", horizontal=True, vertical_alignment="center", gap="small"):
         with st.container(key="previous", width="content"):
@@ -64,6 +66,8 @@ def bar(page: str) -> bool:
         with st.container(key="next", width="content"):
             last = here.number == len(path.stops())
             on = st.button("Next", icon=":material/arrow_forward:", disabled=last)
+        with st.container(key="tools", horizontal=True, width="content", gap="small"):
+            tools()
         with st.container(key="leave", width="content"):
             left = st.button("Leave the path", type="tertiary")
     if back:
@@ -73,4 +77,3 @@ def bar(page: str) -> bool:
     if left:
         st.session_state[f"question-{page}"] = replace(predict.asked_on(page), stop=0)
         st.rerun()
-    return True

@@ -187,12 +187,13 @@ def ask(page: str, figures: tuple[Figure, ...], query: str, own: Evaluation | No
         if asked.say:
             st.text(asked.say)
         waiting = [known[name] for name in asked.waiting if name in known]
-        if waiting and not (asked.room and screen.presenting()):
-            _form(page, waiting)
-        for name in asked.ask:
-            if name in known:
-                _compared(asked, known[name])
-        _told(page, asked)
+        with st.container(key="answers", horizontal=screen.presenting(), gap="small"):
+            if waiting and not (asked.room and screen.presenting()):
+                _form(page, waiting)
+            for name in asked.ask:
+                if name in known:
+                    _compared(asked, known[name])
+            _told(page, asked)
         if asked.room:
             classroom.show(page, asked, known, query)
     return Asked(page, asked, figures, query, own)
@@ -207,7 +208,7 @@ def _compared(asked, figure):
             st.text(f"{figure.label}: your guess is {given}".rstrip() + ".")
     elif guess is not None:
         st.text(question.compared(figure, guess))
-    else:
+    elif not screen.presenting():  # there the figure itself is large enough
         st.text(f"{figure.label}: {figure.text}.")
 
 
@@ -217,8 +218,10 @@ def _told(page, asked):
     nothing_to_guess = bool(stop) and not asked.ask
     if stop and not asked.open and (asked.ask or asked.revealed):
         st.markdown(stop.tell)
-    with st.container(horizontal=True):
-        if not asked.revealed and (nothing_to_guess or (asked.open and screen.presenting())):
+    if asked.revealed:
+        return
+    with st.container(horizontal=True, width="content", vertical_alignment="bottom"):
+        if nothing_to_guess or (asked.open and screen.presenting()):
             st.button("Reveal", key=f"reveal-{page}", on_click=reveal, args=(page,))
         if asked.ask and screen.presenting() and not asked.room:
             st.button("Guess together", key=f"together-{page}", on_click=_together, args=(page,))
@@ -239,7 +242,8 @@ def _together(page):
 
 def _form(page, waiting):
     with st.form(f"guess-{page}", border=False):
-        st.markdown("**Your guess first**")
+        if not screen.presenting():
+            st.markdown("**Your guess first**")
         with st.container(horizontal=True, vertical_alignment="bottom"):
             for figure in waiting:
                 key = f"guess-{page}-{figure.id}"

@@ -32,11 +32,14 @@ PRESENT_LESSON = """<style>
   [data-testid=stMetric] [data-testid=stTooltipIcon] { display: none }
   [data-testid=stMetric] label p { font-size: 1rem !important }
   .st-key-question [data-testid=stText] { font-size: 1.25rem }
-  .prose { max-width: 80rem } .kept { font-size: 1.4rem; max-width: 60rem; padding-top: 1rem }
+  .prose { max-width: 80rem } .kept { font-size: 1.3rem; max-width: 60rem; padding-top: 1rem }
   .few { font-size: 1.1rem; max-width: none }
   .st-key-levers > [data-testid=stLayoutWrapper] { min-width: 13rem }
   .st-key-board [class*=st-key-scene-] { zoom: 1.25 }
   .st-key-board .st-key-scene-memory { zoom: 1.15 !important }
+  .st-key-question { gap: 0.4rem; padding: 0.5rem 1rem !important }
+  .st-key-answers { align-items: flex-end } .st-key-answers form { gap: 0 }
+  :has(> .st-key-question) ~ * [class*=st-key-scene-] { zoom: 1 !important }
   .st-key-board [class*=st-key-scene-] > .stElementContainer:has(.stHtml) { display: none }
   .st-key-figures > [data-testid=stElementContainer] { min-width: 14rem }
   .st-key-controls .stHorizontalBlock > [data-testid=stLayoutWrapper]:not(:has(.stPopover)),
@@ -144,7 +147,7 @@ def read(query: dict[str, list[str]]) -> dict[str, list[str]]:
     """
     if query:
         st.session_state.present = query.get("present", ["0"])[0] == "1"
-    board = query.get("board", ["1"])[0]
+    board = query.get("board", [st.session_state.pop("next-board", "1")])[0]
     st.session_state.board = int(board) if board.isdecimal() else 1
     return {name: values for name, values in query.items() if name not in VIEW}
 
