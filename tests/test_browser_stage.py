@@ -153,7 +153,7 @@ def test_a_way_out_is_a_button(open_page):
 
 def test_charts_are_told_in_words_where_they_cannot_be_drawn(open_page):
     page = open_page()
-    page.context.route("**/stage/vega-*", lambda route: route.abort())
+    page.context.route("**/files/vega-*", lambda route: route.abort())
     other = page.context.new_page()
     other.goto(page.url)
     expect(other.locator(".st-key-chart-memory .alt")).to_be_visible()

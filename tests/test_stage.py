@@ -19,7 +19,7 @@ from planner.stage import scene
 from planner.stage.film import STOPS_A_FILM, Films, film
 from planner.stage.packed import pack
 from planner.stage.stops import STOPS
-from planner.web import stage
+from planner.web import stage, static
 from tests import scenes
 from tests.test_plan import scenarios
 
@@ -186,13 +186,20 @@ def test_films_are_kept_and_the_least_asked_for_goes_first(monkeypatch):
     assert [part for _, _, part in made] == [0, 1, 2, 1]
 
 
-def test_the_stage_s_files_are_kept_by_the_browser(client):
-    for address in (stage.addresses()[name] for name in ("stage", "css")):
+def test_scripts_are_kept_by_the_browser(client):
+    for address in (static.address("stage"), static.address("transport", "player")):
         answered = client.get(f"/{address}")
         assert answered.status_code == 200
         assert "immutable" in answered.headers["cache-control"]
+        assert "export default function" in answered.text
+        assert "export function mount" in answered.text
         raw = client.get(f"/{address}", headers={"accept-encoding": "identity"})
         assert "content-encoding" not in raw.headers
         assert raw.content == answered.content
-    assert client.get("/stage/stage-000000000000.js").status_code == 404
-    assert client.get("/stage/..%2Fapi.py").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "name", ["stage-000000000000.js", "..%2Fapi.py", "nothing-000000000000.js", "stage.js"]
+)
+def test_no_other_file_is_sent(client, name):
+    assert client.get(f"/files/{name}").status_code == 404

@@ -16,7 +16,7 @@ from planner.stage import scene
 from planner.stage.film import STOPS_A_FILM
 from planner.stage.packed import pack
 from planner.stage.stops import STOPS
-from planner.web import stage as files
+from planner.web import static
 
 _stage = component("stage", isolated=False)
 TEXTS = {"ways": "Make it fit:", "waits": predict.WAITING}
@@ -36,7 +36,7 @@ def show(evaluation: Evaluation, asked: Asked) -> list[Picture]:
     _stage(
         key="stage",
         data={
-            "assets": files.addresses(),
+            "files": {"vega": static.vega(), "film": "film"},
             "texts": TEXTS,
             "presenting": screen.presenting(),
             "film": pack([scene.scene(shot, pictures, asked.hidden, waiting)]),

@@ -1,10 +1,17 @@
-"""Browser components from the .html, .css and .js files beside this one."""
+"""Browser components from the .html, .css and .js files beside this one.
 
-from pathlib import Path
+A page sends the address of a component, not its script: the browser loads that once (`web.static`).
+"""
 
 import streamlit as st
 
-HERE = Path(__file__).parent
+from planner.web import static
+
+LOADER = """const at = location.origin + location.pathname.replace(/[^/]*$/, "") + "{address}"
+export default async (component) => {{
+  const file = await import(at)
+  return file.mount(component, file.default)
+}}"""
 
 
 def component(name: str, *shared: str, isolated: bool = True):
@@ -13,13 +20,5 @@ def component(name: str, *shared: str, isolated: bool = True):
     shared: files of the same kinds whose text comes before its own, where several need the same.
     isolated: whether neither its style nor the page's reaches the other.
     """
-    parts = {
-        kind: "\n".join(_text(part, kind) for part in (*shared, name))
-        for kind in ("html", "css", "js")
-    }
-    return st.components.v2.component(f"planner_{name}", isolate_styles=isolated, **parts)
-
-
-def _text(name, kind):
-    path = HERE / f"{name}.{kind}"
-    return path.read_text("utf-8") if path.exists() else ""
+    loader = LOADER.format(address=static.address(*shared, name))
+    return st.components.v2.component(f"planner_{name}", isolate_styles=isolated, js=loader)

@@ -28,7 +28,7 @@ function column(film, path, at) {
 }
 
 /** The scene at one stop of a film. */
-export function sceneAt(film, at) {
+function sceneAt(film, at) {
   const scene = structuredClone(film.base)
   for (const [path, values] of Object.entries(film.vary)) place(scene, path, values[at])
   for (const [path, runs] of Object.entries(film.runs)) {
@@ -273,9 +273,9 @@ function others(query, name) {
 }
 
 /** The film of a part of a slider, fetched where it is not here yet. */
-function filmOf({ query, stops_a_film }, assets, name, at) {
+function filmOf({ query, stops_a_film }, files, name, at) {
   const part = Math.floor(at / stops_a_film)
-  const address = `${assets.film}?${query}&slider=${name}&part=${part}`
+  const address = `${files.film}?${query}&slider=${name}&part=${part}`
   const key = `${others(query, name)} ${name} ${part}`
   if (!films.has(key)) {
     films.set(key, null)
@@ -292,17 +292,17 @@ function filmOf({ query, stops_a_film }, assets, name, at) {
 /** What a slider says: it is near the hand, was moved, has sent a value, or has what the server has. */
 function heard(stage, event) {
   const { what, slider, at, value } = event.detail
-  const { data, assets } = stage
+  const { data, files } = stage
   const name = slider.replace("slider-", "")
   if (what === "back" && stage.moving?.name === name) showSettled(stage)
   // Sent from a place of which no film was shown: its answer is awaited as ever.
   if (what === "sent" && stage.moving?.value !== value) stage.moving = null
   if (what !== "near" && what !== "moved") return
   if (!data.query || !(name in data.numbers)) return
-  const film = filmOf(data, assets, name, at)
+  const film = filmOf(data, files, name, at)
   const size = data.stops_a_film
   for (const far of [at - size / 4, at + size / 4]) {
-    if (far >= 0 && Math.floor(far / size) !== Math.floor(at / size)) filmOf(data, assets, name, far)
+    if (far >= 0 && Math.floor(far / size) !== Math.floor(at / size)) filmOf(data, files, name, far)
   }
   const place = film ? film.stops.indexOf(value) : -1
   if (what !== "moved" || place < 0) return
@@ -340,9 +340,11 @@ function start(parentElement) {
   return stage
 }
 
-/** Shows what the server sends: a plan at rest. assets: where this file's own are. */
-export function render({ data, parentElement, setTriggerValue }, assets) {
-  vega ??= bundle(assets)
+/** Shows what the server sends: a plan at rest. */
+export default function ({ data, parentElement, setTriggerValue }) {
+  const root = location.origin + location.pathname.replace(/[^/]*$/, "")
+  const files = Object.fromEntries(Object.entries(data.files).map(([name, path]) => [name, root + path]))
+  vega ??= bundle(files)
   const stage = stages.get(parentElement) ?? start(parentElement)
   stages.set(parentElement, stage)
   for (const [shape, spec] of Object.entries(data.specifications)) {
@@ -350,13 +352,14 @@ export function render({ data, parentElement, setTriggerValue }, assets) {
   }
   stage.root.classList.toggle("presenting", data.presenting)
   stage.change = (changes) => setTriggerValue("change", { ...changes })
-  Object.assign(stage, { data, assets })
+  Object.assign(stage, { data, files })
   const scene = sceneAt(data.film, 0)
   const lacking = scene.charts
     .filter(({ waits, shape }) => !waits && !specifications.has(`${data.view} ${shape}`))
     .map(({ shape }) => shape)
   if (lacking.length) setTriggerValue("lacking", lacking)
   if (!ahead(stage)) showSettled(stage)
+  return () => remove(parentElement)
 }
 
 /** The plan at rest, exact, with what is told at rest only. */
@@ -369,7 +372,7 @@ function showSettled(stage) {
   showCharts(stage, scene, data.rest, data)
 }
 
-export function remove(parentElement) {
+function remove(parentElement) {
   const stage = stages.get(parentElement)
   stage?.listening.abort()
   stage?.plots.forEach((plot) => plot.remove())
@@ -382,8 +385,8 @@ function withFont(spec, parentElement) {
 }
 
 /** What draws charts; null where it cannot be had, and they are told in words. */
-function bundle(assets) {
-  return import(assets.vega).then(
+function bundle(files) {
+  return import(files.vega).then(
     () => window.plannerVega.vegaEmbed,
     () => null,
   )
