@@ -182,11 +182,12 @@ async def load(kind, sessions, seconds, browsers, address, ids):
         print(f"  {len(films)} films: {quantiles(films)}")
     if browsers:
         print(
-            f"  {browsers} real browsers, key to address bar, 200 ms of rest: {quantiles(found[-1])}"
+            f"  {browsers} browsers, key to address bar (200 ms of it rest): {quantiles(found[-1])}"
         )
     print(
-        f"  {1e3 * cpu / len(times):.1f} ms of a core a change (films included), {100 * cpu / took:.0f} % of a core;"
-        f" the sessions' own process {100 * own / took:.0f} %; {statistics.mean(sizes) / 1e3:.1f} kB a change"
+        f"  {1e3 * cpu / len(times):.1f} ms of a core a change, films included;"
+        f" {100 * cpu / took:.0f} % of a core, the sessions' own process {100 * own / took:.0f} %;"
+        f" {statistics.mean(sizes) / 1e3:.1f} kB a change"
     )
     print(
         f"  opening: {quantiles(1e3 * np.array(opened))}; memory {before:.0f} MB,"

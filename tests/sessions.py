@@ -134,10 +134,10 @@ class Visitor:
         if element.WhichOneof("type") != "bidi_component":
             return
         shown = element.bidi_component
-        if shown.component_name == "planner_slider" and (data := json.loads(shown.json)):
-            if data["name"] == "slider-context":
-                self.slider = shown.id
-                yield data["value"]
+        data = json.loads(shown.json)
+        if shown.component_name == "planner_slider" and data["name"] == "slider-context":
+            self.slider = shown.id
+            yield data["value"]
 
 
 class Barest(Visitor):
