@@ -4,6 +4,7 @@ import streamlit as st
 
 if __name__ == "__main__":  # a page is asked for
     from planner.lesson import words
+    from planner.pages.turns import turn
 
     st.set_page_config(page_title="LLM capacity planner", layout="wide", initial_sidebar_state=320)
     plan = [
@@ -16,7 +17,8 @@ if __name__ == "__main__":  # a page is asked for
     learn = [
         st.Page(f"planner/pages/{page.id}.py", title=page.title) for page in words.pages().values()
     ]
-    st.navigation({"": plan, "Learn": learn}, position="top").run()
+    with turn():
+        st.navigation({"": plan, "Learn": learn}, position="top").run()
 else:  # `streamlit run` starts the server
     from starlette.middleware import Middleware
 
