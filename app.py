@@ -4,6 +4,7 @@ import streamlit as st
 
 if __name__ == "__main__":  # a page is asked for
     from planner.lesson import words
+    from planner.pages import failed
     from planner.pages.turns import turn
 
     st.set_page_config(page_title="LLM capacity planner", layout="wide", initial_sidebar_state=320)
@@ -19,9 +20,11 @@ if __name__ == "__main__":  # a page is asked for
     ]
     with turn():
         st.navigation({"": plan, "Learn": learn}, position="top").run()
+    failed.ended()
 else:  # `streamlit run` starts the server
     from starlette.middleware import Middleware
 
+    from planner.pages import failed
     from planner.web import api, stage
     from planner.web.guard import Guard
     from planner.web.options import options
@@ -34,4 +37,10 @@ else:  # `streamlit run` starts the server
         raise SystemExit(str(problem)) from None
     around = [Middleware(each, options=chosen, base=below) for each in (Guard, Previews)]
     routes = [*api.routes(below, chosen), *stage.routes(below)]
-    app = st.App(__file__, routes=routes, middleware=around, lifespan=stage.warmed)
+    app = st.App(
+        __file__,
+        routes=routes,
+        middleware=around,
+        lifespan=stage.warmed,
+        on_script_error=failed.show,
+    )
