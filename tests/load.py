@@ -1,14 +1,22 @@
 """A full class on one machine: prints figures, asserts nothing. Run by hand, on a quiet machine:
 
     python tests/load.py --sessions 60 --seconds 120
+    python tests/load.py --sessions 60 --seconds 120 --plans 60
     python tests/load.py --sessions 120 --seconds 120 --processes 2 --browsers 2
 
 Each session moves a slider every two seconds or so and rests (tests/sessions.py); the same load
 goes to the barest Streamlit page first, which is what the figures are to be held against. With the
 films most moves need no server: what is measured is the settled change, from the websocket message
-to the end of the script. More than one process stands behind nginx with `.deploy/nginx.conf`
-(Debian: apt-get install nginx). The sessions themselves run in this process and take their share of
-the machine, which is printed.
+to the end of the script. All sessions open one link, as a class does, or so many different ones
+(--plans), of which the server has little that it could share. More than one process stands behind
+nginx with `.deploy/nginx.conf` (Debian: apt-get install nginx). The sessions themselves run in this
+process and take their share of the machine, which is printed.
+
+    python tests/load.py --soak 90 --sessions 20 --plans 20
+
+opens the sessions, moves their sliders twenty times each without a pause, closes them, and does so
+as many times over: 36,000 changes, what 20 visitors do in an hour. Memory must come to a rest
+after the first rounds: Streamlit keeps up to 128 closed sessions for two minutes.
 """
 
 import argparse
@@ -32,6 +40,7 @@ from tests.browser import FLAGS, ROOT, app, chromium_path
 from tests.sessions import BAREST, Barest, Visitor
 
 BETWEEN_S = (1.5, 2.5)  # changes of a session
+CHANGES_A_ROUND = 20  # of each session of a soak
 
 
 # --- servers --------------------------------------------------------------------------------------
@@ -153,13 +162,14 @@ async def browsing(count, address, seconds):
     return times
 
 
-async def load(kind, sessions, seconds, browsers, address, ids):
+async def load(kind, asked, address, ids):
     """Put the load on the app and print what came of it; the median in ms."""
     first = kind(address, 0)
     await first.open()
     await first.close()
     before = rss_mb(ids)
-    visitors = [kind(address, own) for own in range(sessions)]
+    sessions, seconds, browsers = asked.sessions, asked.seconds, asked.browsers
+    visitors = [kind(address, own, plan=own % asked.plans) for own in range(sessions)]
     opened = []
     for visitor in visitors:  # a class comes in one after another
         opened.append(await visitor.open())
@@ -167,7 +177,7 @@ async def load(kind, sessions, seconds, browsers, address, ids):
     started, cpu, own = time.perf_counter(), cpu_s(ids), time.process_time()
     end = started + seconds
     work = [moving(visitor, end) for visitor in visitors]
-    if browsers:
+    if browsers and kind is Visitor:
         work.append(browsing(browsers, address, seconds))
     found = await asyncio.gather(*work)
     took = time.perf_counter() - started
@@ -179,8 +189,9 @@ async def load(kind, sessions, seconds, browsers, address, ids):
     print(f"  {len(times):,} changes answered, {lost} lost; {len(times) / took:.1f} a second")
     print(f"  a settled change: {quantiles(times)}, most {times.max():.0f} ms")
     if films:
-        print(f"  {len(films)} films: {quantiles(films)}")
-    if browsers:
+        refused = sum(visitor.refused for visitor in visitors)
+        print(f"  {len(films)} films, {refused} refused: {quantiles(films)}")
+    if browsers and kind is Visitor:
         print(
             f"  {browsers} browsers, key to address bar (200 ms of it rest): {quantiles(found[-1])}"
         )
@@ -199,6 +210,32 @@ async def load(kind, sessions, seconds, browsers, address, ids):
     return float(np.median(times))
 
 
+async def soak(asked, address, ids):
+    """Sessions that come and go; prints what memory the server holds after each tenth of them."""
+    start, changes, lost = time.perf_counter(), 0, 0
+    for turn in range(asked.soak):
+        visitors = [
+            Visitor(address, asked.sessions * turn + own, plan=own % asked.plans)
+            for own in range(asked.sessions)
+        ]
+        for visitor in visitors:
+            await visitor.open()
+        for _ in range(CHANGES_A_ROUND):
+            await asyncio.gather(*(visitor.change() for visitor in visitors))
+        open_ = rss_mb(ids)
+        for visitor in visitors:
+            await visitor.close()
+        changes += sum(len(visitor.times) for visitor in visitors)
+        lost += sum(visitor.lost for visitor in visitors)
+        if turn % max(asked.soak // 10, 1) == 0 or turn == asked.soak - 1:
+            print(
+                f"  {(turn + 1) * asked.sessions:,} sessions, {changes:,} changes, {lost} lost:"
+                f" {open_:.0f} MB open, {rss_mb(ids):.0f} MB closed,"
+                f" {time.perf_counter() - start:.0f} s",
+                flush=True,
+            )
+
+
 def quantiles(times):
     return f"median {np.median(times):.0f} ms, 95th percentile {np.percentile(times, 95):.0f} ms"
 
@@ -208,10 +245,16 @@ def main():
     options.add_argument("--sessions", type=int, default=60)
     options.add_argument("--seconds", type=float, default=120)
     options.add_argument("--processes", type=int, default=1, help="behind nginx if more than one")
+    options.add_argument("--plans", type=int, default=1, help="different ones among them")
     options.add_argument("--browsers", type=int, default=0, help="real ones besides")
+    options.add_argument("--soak", type=int, default=0, help="rounds of sessions that come and go")
     options.add_argument("--no-barest", action="store_true", help="leave out the reference")
     asked = options.parse_args()
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    if asked.soak:
+        with served(1) as (address, ids):
+            asyncio.run(soak(asked, address, ids))
+        return
     what = f"{asked.sessions} sessions on {asked.processes} process(es), {asked.seconds:.0f} s"
     bare = None
     with tempfile.TemporaryDirectory() as folder:
@@ -220,12 +263,10 @@ def main():
         if not asked.no_barest:
             print(f"The barest Streamlit page, {what}")
             with served(asked.processes, script) as (address, ids):
-                bare = asyncio.run(load(Barest, asked.sessions, asked.seconds, 0, address, ids))
+                bare = asyncio.run(load(Barest, asked, address, ids))
     print(f"The Plan page, {what}")
     with served(asked.processes) as (address, ids):
-        own = asyncio.run(
-            load(Visitor, asked.sessions, asked.seconds, asked.browsers, address, ids)
-        )
+        own = asyncio.run(load(Visitor, asked, address, ids))
     if bare:
         print(f"  {own / bare:.1f} times the barest page")
 

@@ -31,10 +31,11 @@ st.write(st.slider("n", 0, 1000, 500, key="n"))
 
 @dataclass(eq=False)
 class Visitor:
-    """One session. own: its number, which sets its first concurrency, so that few plans are alike.
+    """One session. own: its number, by which its hand moves; plan: which plan it has opened.
 
     times: seconds that each change took until the script had finished and its answer was here;
-    lost: changes without their answer; sizes: bytes of each; film_times: seconds of each film.
+    lost: changes without their answer; sizes: bytes of each; film_times: seconds of each film;
+    refused: films that the server was too busy for.
     """
 
     address: str
@@ -43,12 +44,14 @@ class Visitor:
     lost: int = 0
     sizes: list[int] = field(default_factory=list)
     film_times: list[float] = field(default_factory=list)
+    refused: int = 0
+    plan: int = 0
     path = PATH
 
     def __post_init__(self):
         self.random = random.Random(self.own)
         self.at = self.random.randrange(len(STOPS["context"]))
-        self.path = self.path.format(1 + self.own % 64)
+        self.path = self.path.format(1 + self.plan)
         self.slider, self.films = None, set()
         self.http = httpx2.AsyncClient(base_url=self.address, timeout=PATIENCE_S)
 
@@ -80,7 +83,7 @@ class Visitor:
     async def change(self):
         """Move the slider, rest, and await the answer."""
         value, given = self._moved()
-        await self._film()
+        films = asyncio.create_task(self._film())
         message = BackMsg()
         message.CopyFrom(self.context)
         message.rerun_script.widget_states.widgets.append(given)
@@ -91,6 +94,8 @@ class Visitor:
         except TimeoutError:
             self.lost += 1
             return
+        finally:
+            await films
         self.times.append(time.perf_counter() - start)
         self.sizes.append(size)
         self.lost += value not in answers
@@ -114,8 +119,11 @@ class Visitor:
             query = {name: each[0] for name, each in parse_qs(self.path.partition("?")[2]).items()}
             query |= {"slider": "context", "part": str(part)}
             start = time.perf_counter()
-            (await self.http.get(f"/film?{urlencode(query)}")).raise_for_status()
+            answer = await self.http.get(f"/film?{urlencode(query)}")
             self.film_times.append(time.perf_counter() - start)
+            if answer.status_code >= 500:  # too busy: the page goes on without, and asks again
+                self.films.discard(part)
+                self.refused += 1
 
     async def _finished(self):
         """Read until the script has finished: the values that the slider had, and all bytes."""
