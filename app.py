@@ -4,6 +4,8 @@ import streamlit as st
 
 if __name__ == "__main__":  # a page is asked for
     from planner.lesson import words
+    from planner.pages import failed
+    from planner.pages.turns import turn
 
     st.set_page_config(page_title="LLM capacity planner", layout="wide", initial_sidebar_state=320)
     plan = [
@@ -16,10 +18,13 @@ if __name__ == "__main__":  # a page is asked for
     learn = [
         st.Page(f"planner/pages/{page.id}.py", title=page.title) for page in words.pages().values()
     ]
-    st.navigation({"": plan, "Learn": learn}, position="top").run()
+    with turn():
+        st.navigation({"": plan, "Learn": learn}, position="top").run()
+    failed.ended()
 else:  # `streamlit run` starts the server
     from starlette.middleware import Middleware
 
+    from planner.pages import failed
     from planner.web import api, stage
     from planner.web.guard import Guard
     from planner.web.options import options
@@ -32,4 +37,10 @@ else:  # `streamlit run` starts the server
         raise SystemExit(str(problem)) from None
     around = [Middleware(each, options=chosen, base=below) for each in (Guard, Previews)]
     routes = [*api.routes(below, chosen), *stage.routes(below)]
-    app = st.App(__file__, routes=routes, middleware=around, lifespan=stage.warmed)
+    app = st.App(
+        __file__,
+        routes=routes,
+        middleware=around,
+        lifespan=stage.warmed,
+        on_script_error=failed.show,
+    )

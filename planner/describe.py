@@ -28,7 +28,10 @@ def significant(value: float, digits: int = 3) -> str:
 
 def _scaled(value: float, steps) -> str:
     """The value in the largest unit of which there is at least one, else in the smallest."""
-    size, unit = next((step for step in steps if abs(value) >= step[0] * 0.9995), steps[-1])
+    for step in steps:
+        if abs(value) >= step[0] * 0.9995:
+            break
+    size, unit = step
     return f"{significant(value / size)} {unit}"
 
 

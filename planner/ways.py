@@ -1,8 +1,9 @@
 """What would make a load fit: less of it, small caches or steps, more devices or memory."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -211,13 +212,16 @@ def more_devices(scenario: Scenario, **varied):
     in place of the scenario's, of which each stop has its own answer.
     """
     now = plan(scenario, **varied)
-    least = now.weights_bytes + now.cache_bytes  # what all devices together must hold
+    # What all devices together must hold.
+    least = now.weights_bytes - now.host_weights_bytes + now.cache_bytes - now.host_cache_bytes
     fewest, which = np.zeros_like(least, int), np.zeros_like(least, int)
     for count in DEVICE_COUNTS:
         hopeless = np.all((least > count * now.memory_usable_bytes) | (fewest > 0))
         if count <= scenario.layout.devices or hopeless:
             continue
-        for place, laid in enumerate(layouts(scenario, count)):
+        for place, laid in enumerate(_laid(scenario, count)):
+            if np.all(fewest > 0):
+                break
             able = fits(replace(scenario, **laid), **varied) & (fewest == 0)
             fewest, which = np.where(able, count, fewest), np.where(able, place, which)
     return fewest[()], which[()]
@@ -228,11 +232,16 @@ def layouts(scenario: Scenario, count: int) -> list[dict[str, int]]:
 
     Those that differ only in how experts are split take as much memory: one of them stands for all.
     """
+    return list(_laid(scenario, count))
+
+
+def _laid(scenario, count) -> Iterator[dict[str, int]]:
+    """The same, each when it is asked for: the first is often enough."""
     found = {}
     for each in parallel.layouts(scenario.the_model, count):
         sizes = {"tp": each.tensor, "pp": each.pipeline, "dp": each.data}
         found.setdefault(tuple(sizes.values()), {**sizes, "ep": each.expert})
-    return [laid for laid in found.values() if _is_possible(scenario, laid)]
+    return (laid for laid in found.values() if _is_possible(scenario, laid))
 
 
 def _is_possible(scenario, laid):
@@ -247,7 +256,7 @@ def _is_possible(scenario, laid):
 def _on_devices(scenario, found):
     """More devices as a way; how the model lies on them, where that is not the usual way."""
     count = int(found.devices)
-    laid = layouts(scenario, count)[int(found.layout)]
+    laid = next(islice(_laid(scenario, count), int(found.layout), None))
     how = describe.layout(replace(scenario, **laid).layout)
     return Way(f"{count} devices{f' ({how})' if found.layout else ''}", laid)
 

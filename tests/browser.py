@@ -22,19 +22,20 @@ def chromium_path() -> str | None:
 
 
 @contextmanager
-def app(port=None, script="app.py"):
+def app(port=None, script="app.py", before=(), below=""):
     """Start the app on a free port of this machine, or on the one given; yields its address.
 
-    script: of another app.
+    script: of another app. before: a command that the start is given to. below: a base path.
     """
     if port is None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.headless=true",
-               f"--server.port={port}", "--server.address=127.0.0.1"]  # fmt: skip
+    command = [*before, sys.executable, "-m", "streamlit", "run", str(script),
+               "--server.headless=true", f"--server.port={port}", "--server.address=127.0.0.1",
+               f"--server.baseUrlPath={below}"]  # fmt: skip
     server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
-    address = f"http://127.0.0.1:{port}"
+    address = f"http://127.0.0.1:{port}{below}"
     try:
         for _ in range(900):
             try:

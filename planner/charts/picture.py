@@ -54,7 +54,14 @@ class Picture:
 
     def specification(self, dark: bool) -> dict:
         """Its Vega-Lite specification, without its data."""
-        return _prepared(self.chart, *self.bounds, dark)
+        spec, values = _prepared(self.chart, len(self.moving), self._held, dark), self.parameters
+        if not values:
+            return spec
+        moved = [
+            {**each, "value": values[each["name"]]} if each["name"] in values else each
+            for each in spec["params"]
+        ]
+        return {**spec, "params": moved}
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -64,8 +71,12 @@ class Picture:
     @property
     def shape(self) -> str:
         """What its specification is, but for its parameters: alike where that can be kept."""
-        chart = f"{self.chart.__module__}.{self.chart.__qualname__}"
-        return f"{chart}{self.bounds[len(self.moving) :]}"
+        return f"{self.chart.__module__}.{self.chart.__qualname__}{self._held}"
+
+    @property
+    def _held(self):
+        """The bounds that are no parameters."""
+        return self.bounds[len(self.moving) :]
 
     @cached_property
     def told(self) -> dict[str, Sequence[str]]:
@@ -94,8 +105,9 @@ class Picture:
 
 
 @lru_cache(maxsize=256)
-def _prepared(chart, *bounds) -> dict:
-    return chart(*bounds).to_dict()
+def _prepared(chart, moving, held, dark) -> dict:
+    """A specification, kept for all values of the parameters that its first bounds are."""
+    return chart(*[1.0] * moving, *held, dark).to_dict()
 
 
 def by_column(rows: Sequence[tuple], *names: str) -> dict[str, list]:

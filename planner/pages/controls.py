@@ -25,7 +25,7 @@ from planner.inputs.scenario import (
     encode,
 )
 from planner.lesson import plan_questions
-from planner.pages import predict, screen
+from planner.pages import failed, predict, screen
 from planner.pages.components import component
 from planner.stage.stops import STOPS, octaves
 
@@ -120,6 +120,7 @@ def write_address(query: str):
     it showed of a page that comes without parameters, once.
     """
     state = st.session_state
+    failed.written(f"{screen.address()}?{query}")
 
     def found_again():
         st.query_params.from_dict(parse_qs(state.link.lost, keep_blank_values=True))

@@ -17,7 +17,7 @@ from planner.pages import (
     take_along,
 )
 from planner.reports import plan_report
-from planner.serving import evaluate
+from planner.stage.rest import rest
 
 path.follow()
 scenario, notices = controls.scenario()
@@ -30,7 +30,8 @@ with st.sidebar:
     screen.switch(turning=bool(path.stop("plan")))
     controls.examples(told=not predict.asked_on("plan").open)
 
-evaluation = evaluate(scenario)
+now = rest(scenario)
+evaluation = now.evaluation
 own = evaluation.plan
 
 controls.show_notices(notices)
@@ -41,7 +42,7 @@ if warning:
 if not asked.hidden:
     start.cards(scenario)
     start.engines(evaluation)
-pictures = stage.show(evaluation, asked)
+pictures = stage.show(now, asked)
 
 with controls.folded("model-box", "The model") as open_:
     if open_ and asked.answered(st):

@@ -11,10 +11,8 @@ from planner.inputs.scenario import encode
 from planner.pages import controls, predict, screen
 from planner.pages.components import component
 from planner.pages.predict import Asked
-from planner.serving import Evaluation
-from planner.stage import scene
 from planner.stage.film import STOPS_A_FILM
-from planner.stage.packed import pack
+from planner.stage.rest import Rest, sent
 from planner.stage.stops import STOPS
 from planner.web import static
 
@@ -22,16 +20,16 @@ _stage = component("stage", isolated=False)
 TEXTS = {"ways": "Make it fit:", "waits": predict.WAITING}
 
 
-def show(evaluation: Evaluation, asked: Asked) -> list[Picture]:
+def show(now: Rest, asked: Asked) -> tuple[Picture, ...]:
     """Put a plan on the stage, less what its question hides; its pictures."""
-    shot = scene.shot(evaluation)
-    pictures = list(scene.pictures(shot))
+    scenario, pictures = now.evaluation.plan.scenario, now.pictures
     specifications = {}
     for picture in pictures:
         specification = asked.specification(picture, screen.dark())
         if specification:
             specifications[picture.shape] = themed(specification, screen.dark())
-    waiting = {each.id for each in pictures if each.shape not in specifications}
+    waiting = frozenset(each.id for each in pictures if each.shape not in specifications)
+    film, told = sent(scenario, frozenset(asked.hidden), waiting)
     view = _view(asked, specifications)
     _stage(
         key="stage",
@@ -39,12 +37,12 @@ def show(evaluation: Evaluation, asked: Asked) -> list[Picture]:
             "files": {"vega": static.vega(), "film": "film"},
             "texts": TEXTS,
             "presenting": screen.presenting(),
-            "film": pack([scene.scene(shot, pictures, asked.hidden, waiting)]),
+            "film": film,
             # What a film needs; where something is hidden there is none.
-            "query": "" if asked.hidden else encode(evaluation.plan.scenario),
-            "numbers": {name: getattr(evaluation.plan.scenario, name) for name in STOPS},
+            "query": "" if asked.hidden else encode(scenario),
+            "numbers": {name: getattr(scenario, name) for name in STOPS},
             "stops_a_film": STOPS_A_FILM,
-            "rest": scene.at_rest(evaluation, pictures, asked.hidden, waiting),
+            "rest": told,
             "view": view,
             "specifications": _unsent(view, specifications),
         },
