@@ -143,11 +143,30 @@ def test_a_lever_is_a_sizing_with_one_thing_changed(found):
     assert by["Half the prompt"].rate_factor(own) > 1
     assert by["Twice the bandwidth"].rate_factor(own) > 1
     assert by["Prefix reuse"].sizing.workload.spared == own.workload.prompt.mean / 2
+    assert by["Half the context"].rate_factor(own) > by["Half the prompt"].rate_factor(own)
+    assert by["Twice the devices in a replica"].sizing.devices == 2 * own.devices
+    guessed = by["Speculative decoding"].sizing.scenario
+    assert (guessed.draft, guessed.drafted, guessed.accepted) == ("eagle", 3, 2)
     assert by["Prefill on devices of its own"].rate_factor(own) >= 1
     rows = view.changes(found, made)
     assert rows["change"] == ["as it is", *(each.label for each in made)]
     bars = drawings.tornado(own, made).frames["rows"]
     assert list(bars["better"]) == [factor >= 1 for factor in factors]
+
+
+def test_a_longer_acceptance_helps_and_is_part_of_the_question():
+    text = f"{LLAMA}&device=h100-sxm&tp=4&weights=fp8&cache=fp8&engine=vllm-0.34&rate=1"
+    factors = []
+    for accepted in (1, 2.5, 4):
+        own = answer(query.decode(f"{text}&accepted={accepted}")[0]).sizing
+        (made,) = (each for each in levers.levers(own) if each.label == "Speculative decoding")
+        assert f"yields {accepted:g}" in made.note
+        factors.append(float(made.sizing.state.tpot_s / own.state.tpot_s))
+    assert factors == sorted(factors, reverse=True)
+    assert factors[0] > 1 > factors[-1]
+    with_it = answer(query.decode(f"{text}&accepted=2.5&draft=eagle")[0]).sizing
+    assert with_it.state.tpot_s / own.state.tpot_s == pytest.approx(factors[1], rel=1e-6)
+    assert "Without speculative decoding" in {each.label for each in levers.levers(with_it)}
 
 
 @pytest.mark.parametrize(

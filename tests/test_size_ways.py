@@ -32,6 +32,8 @@ SOME = [
     "model=llama-3.1-8b&device=l4&tp=1&engine=sglang&weights=fp16&cache=fp16&rate=1",
     "model=llama-3.1-8b&device=radeon-vii&tp=1&engine=sglang&weights=fp16&cache=fp16&rate=1",
     "model=llama-3.1-70b&device=l4&tp=1&engine=sglang&weights=fp16&cache=fp16&rate=1",
+    "model=llama-3.1-8b&device=l40s&draft=eagle&accepted=2.5&rate=1&set=pool_gib:10",
+    "model=llama-3.1-70b&device=h100-sxm&tp=16&engine=vllm-0.34&weights=fp8&cache=fp8&dcp=2&rate=1",
 ]
 BAD = {
     "model=x": "model",
@@ -45,6 +47,11 @@ BAD = {
     "engine=ideal": "engine",
     "concurrency=3": "",
     "ttft=soon": "ttft",
+    "draft=mtp": "draft",
+    "accepted=9": "accepted",
+    "dcp=2": "dcp",
+    "host_layers=50": "host_layers",
+    "set=x:1": "set",
 }
 
 

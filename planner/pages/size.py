@@ -10,6 +10,7 @@ import streamlit as st
 from planner.compare.comparison import LETTERS, Comparison, Variant
 from planner.inputs import presets
 from planner.inputs.link import Choice
+from planner.models import drafting
 from planner.pages import controls, pinned, screen, size_check, size_files
 from planner.sizing import drawings, levers, query, report, view
 from planner.sizing.answer import Answer, answer, verdict
@@ -26,7 +27,7 @@ FOLLOWS = {
     "prompt_p95": ("prompt_mean",),
     "output": ("output_p95", "output_mean"),
     "output_p95": ("output_mean",),
-    "model": ("weights", "tp", "pp", "dp", "ep"),
+    "model": ("weights", "tp", "pp", "dp", "ep", "draft", "dcp", "host_layers", "host_experts"),
     "device": ("price", "purchase"),
     "rate": ("users",),
     "users": ("rate",),
@@ -148,6 +149,10 @@ def ask_for_the_rest():
         any_of("engine", "Engine", query.engines())
         any_of("weights", "Weights", presets.weight_formats())
         any_of("cache", "Cache", presets.cache_formats())
+    with st.expander("Speculative decoding, host memory"):
+        ask_for_drafter()
+        for name in ("host_layers", "host_experts", "dcp"):
+            number(name)
     with st.expander("Percentile, head room, spares, site"):
         for name, step in (("percentile", 1), ("headroom", 5), ("spares", 1), ("site", 0.05)):
             number(name, step=step)
@@ -160,6 +165,19 @@ def ask_for_the_rest():
             number("tariff", "Electricity (USD/kWh)", step=0.01)
         else:
             st.markdown(":small[Choose a device to enter a price of your own.]")
+
+
+def ask_for_drafter():
+    """Who guesses tokens ahead; without anybody, what the change that guesses would yield."""
+    rows, model = presets.models(), presets.model(state.ask.model)
+    kinds = [kind for kind in drafting.NAMES if not drafting.refusal(model, kind, state.ask.pp)]
+    own = state.ask.draft
+    listed = [*kinds, *rows] if own in (*kinds, *rows) else [*kinds, *rows, own]
+    choose(
+        "draft", "Drafter", listed, lambda key: drafting.NAMES.get(key) or presets.model(key).name
+    )
+    number("drafted")
+    number("accepted", help="Tokens that a step yields in the mean, the model's own among them.")
 
 
 def found() -> Answer:

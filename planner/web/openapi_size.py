@@ -13,6 +13,10 @@ KNOWN = {
     "engine": query.engines,
     "workload": query.workloads,
 }
+WRITTEN = {  # as a plan's own
+    "draft": "Who guesses tokens ahead: mtp, eagle, or a model; none where empty",
+    "set": "Figures of the engine: fraction:0.95,…",
+}
 TEXTS = ("app_version", "link", "verdict", "verdict_detail")
 TEXTS_OR_NULL = ("load", "deployment", "plan_link", "newest_price")
 COUNTS = ("report_version", "deployments_tried", "deployments_refused", "deployments_kept")
@@ -35,6 +39,8 @@ def inputs() -> dict:
             known = {"type": "string", "enum": list(presets.models())}
             notation = {"type": "string", "pattern": f"^{PREFIX}", "maxLength": 4000}
             found[name] = {"anyOf": [known, notation]}
+        elif name in WRITTEN:
+            found[name] = {"type": "string", "description": WRITTEN[name]}
         else:
             any_of = [""] * (name in query.ABSENT)
             found[name] = {"type": "string", "enum": [*any_of, *KNOWN[name]()]}
