@@ -5,8 +5,9 @@ from datetime import date
 
 import pytest
 
+from planner.files import rows
 from planner.inputs.scenario import Scenario
-from planner.sizing import drawings, levers, query, report, view
+from planner.sizing import drawings, levers, published, query, report, view
 from planner.sizing.answer import answer, verdict
 from planner.sizing.query import Ask
 from planner.sizing.steady import deployed
@@ -130,6 +131,32 @@ def test_where_it_tips_over():
     tail = rows[rows["line"] == "95th percentile"]
     kept = tail[tail["ttft"] <= own.promise.ttft_s]["rate"].max()
     assert kept == pytest.approx(own.highest_rate, rel=0.1)
+
+
+NEAR_RUNS = "model=llama-3.1-8b&device=h100-sxm&tp=1&weights=fp16&cache=fp16&engine=vllm-0.34"
+
+
+def test_published_runs_stand_beside_the_curve_with_their_source():
+    alone, two = (
+        answer(query.decode(f"{NEAR_RUNS}&rate={rate}&replicas={count}")[0]).sizing
+        for rate, count in ((8, 1), (16, 2))
+    )
+    stated = {row["id"]: row for row in rows("measurements/steps.csv")}
+    known = {(float(r["requests"]), float(r["step_ms"]), float(r["ttft_ms"]))
+             for r in stated.values() if r["ttft_ms"] and r["device"] == "h100-sxm"}  # fmt: skip
+    found = published.runs(alone)
+    assert len(found) == published.MOST
+    for each in found:
+        figures = (each.running, 1e3 * each.tpot_s, 1e3 * each.ttft_s)
+        assert any(figures == pytest.approx(row, rel=1e-3) for row in known)
+        stay = each.ttft_s + (each.output_tokens - 1) * each.tpot_s
+        assert each.rate * stay == pytest.approx(each.running)
+        assert each.source in each.sentence
+    drawn, twice = (drawings.tipping(own).frames["measured"] for own in (alone, two))
+    assert list(twice["rate"]) == [2 * rate for rate in drawn["rate"]]
+    assert "2 times its rate" in twice["sentence"][0]
+    guessed = answer(query.decode(f"{NEAR_RUNS}&rate=8&draft=eagle")[0]).sizing
+    assert published.runs(guessed) == []
 
 
 def test_a_lever_is_a_sizing_with_one_thing_changed(found):

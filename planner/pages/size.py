@@ -12,7 +12,7 @@ from planner.inputs import presets
 from planner.inputs.link import Choice
 from planner.models import drafting
 from planner.pages import controls, pinned, screen, size_check, size_files
-from planner.sizing import drawings, levers, query, report, view
+from planner.sizing import drawings, levers, published, query, report, view
 from planner.sizing.answer import Answer, answer, verdict
 from planner.sizing.steady import deployed
 
@@ -245,6 +245,9 @@ def pictures(shown):
     if shown.sizing and shown.sizing.fits:
         with right:
             controls.show_picture(drawings.tipping(shown.sizing))
+            sources = dict.fromkeys(each.source for each in published.runs(shown.sizing))
+            if sources:
+                st.caption(f"Rings: measured means of one such replica. {'; '.join(sources)}.")
 
 
 def ranking(shown, today):

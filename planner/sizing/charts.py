@@ -5,7 +5,7 @@ import altair as alt
 from planner.charts.marks import HOVER, SAID, hover, on, words
 from planner.charts.style import COLOURS, DASHED, HEIGHT, INK, MUTED, OUTLINE, SOLID
 
-DOT, BEST = 70, 150
+DOT, BEST, RING = 70, 150, 45
 BAR = 24  # height of a bar with its gap
 
 
@@ -62,9 +62,10 @@ def front(across, up, dark):
 
 
 def tipping(wide, top, tail, dark):
-    """Mean and percentile over the load, with the percentile's band; load and promise as rules.
+    """Mean and percentile over the load, with the percentile's band; load and promise as rules,
+    measured means as rings.
 
-    Data: rows, band, load, promise, words.
+    Data: rows, band, load, promise, measured, words.
     """
     x = (
         alt.X("rate:Q", title="Requests per second")
@@ -96,7 +97,12 @@ def tipping(wide, top, tail, dark):
     promise = (
         on("promise").mark_rule(color=COLOURS["does not fit"], aria=False).encode(y=alt.Y("ttft:Q"))
     )
-    layers = [band, line, hover(alt.X("rate:Q"), alt.Y("ttft:Q")), load, promise]
+    rings = (
+        on("measured")
+        .mark_point(size=RING, strokeWidth=1.5, color=COLOURS["fits"], opacity=1, clip=True)
+        .encode(alt.X("rate:Q"), alt.Y("ttft:Q"), SAID, tooltip=HOVER)
+    )
+    layers = [band, line, hover(alt.X("rate:Q"), alt.Y("ttft:Q")), load, promise, rings]
     return alt.layer(*layers, *words(alt.X("rate:Q"), alt.Y("ttft:Q"), dark)).properties(
         height=HEIGHT
     )

@@ -6,7 +6,7 @@ from planner import describe
 from planner.charts.axes import ceiling
 from planner.charts.labels import Labels
 from planner.charts.picture import Picture, by_column
-from planner.sizing import charts, queueing
+from planner.sizing import charts, published, queueing
 from planner.sizing import curve as curves
 from planner.sizing.answer import Answer
 from planner.sizing.levers import Lever
@@ -91,7 +91,10 @@ def _tokens(value):
 
 
 def tipping(own: Sizing) -> Picture:
-    """Time to first token of a deployment over its load: the mean, and the promise's percentile."""
+    """Time to first token of a deployment over its load: the mean, and the promise's percentile.
+
+    Rings are means that were measured on one such replica, at as many times its rate.
+    """
     workload, promise, count = own.workload, own.promise, own.replicas
     burst = queueing.divided_burst(workload.burst**2, count)
     most = float(own.own.asked[-1])
@@ -127,10 +130,16 @@ def tipping(own: Sizing) -> Picture:
         lambda y: np.divide(y, top),
         [(rate, np.minimum(values, 2 * top)) for values in lines.values()],
     )
+    near = [each for each in published.runs(own) if each.rate * count <= wide]
+    near = [each for each in near if each.ttft_s <= top]
+    rings = [(each.rate * count, each.ttft_s) for each in near]
+    times = f". Drawn at {count} times its rate" if count > 1 else ""
     words.write(f"your load: {own.rate:.3g} requests/s", [(own.rate, 0.95 * top)])
     words.write(f"promise: {promise.ttft_s:g} s", [(0.0, promise.ttft_s)], ((1, 1),))
     for line, values in lines.items():
         words.name(line, rate, np.where(values < top, values, np.nan))
+    if rings:
+        words.write("measured", rings, optional=True)
     return Picture(
         "tipping",
         "Where it tips over: time to first token",
@@ -141,13 +150,15 @@ def tipping(own: Sizing) -> Picture:
             "band": by_column(band, "rate", "low", "high"),
             "load": {"rate": [own.rate]},
             "promise": {"ttft": [promise.ttft_s]},
+            "measured": by_column(rings, "rate", "ttft"),
             "words": words.columns("rate", "ttft"),
         },
         {"line": "line", "rate": "requests per second", "ttft": "time to first token (s)"},
         f"Time to first token over the load. At {own.rate:.3g} requests per second the "
         f"{charts.percentile(promise.percentile)} is {describe.duration(own.ttft_s.low)} to "
-        f"{describe.duration(own.ttft_s.high)}; {own.highest_rate:.3g} keep the promise.",
-        {"rows": said},
+        f"{describe.duration(own.ttft_s.high)}; {own.highest_rate:.3g} keep the promise."
+        f"{f' {len(near)} published runs stand beside it.' if near else ''}",
+        {"rows": said, "measured": [each.sentence + times for each in near]},
     )
 
 
