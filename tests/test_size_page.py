@@ -1,13 +1,13 @@
 """The Size page without a browser: what it asks, what it answers, and where it leads."""
 
 import math
-from datetime import date
+from datetime import date, timedelta
 
 import pytest
 
 from planner.files import rows
 from planner.inputs.scenario import Scenario
-from planner.sizing import drawings, levers, published, query, report, view
+from planner.sizing import drawings, levers, prices, published, query, report, view
 from planner.sizing.answer import answer, verdict
 from planner.sizing.query import Ask
 from planner.sizing.steady import deployed
@@ -37,7 +37,9 @@ def test_the_page_says_what_the_answer_says(text):
     assert page.session_state.ask == ask
     cards = view.cards(found, date.today()) if found.sizing else []
     shown = {each.label: each.value.replace("\\$", "$") for each in page.metric}
-    assert shown == {card.label: card.value for card in cards}
+    assert shown == {
+        card.label: f":gray[{card.value}]" if card.stale else card.value for card in cards
+    }
 
 
 def test_a_question_is_changed_by_its_fields():
@@ -106,6 +108,8 @@ def test_the_best_three_are_compared():
 
 # --- pictures and levers --------------------------------------------------------------------------
 
+TODAY = date(2026, 12, 1)
+
 
 @pytest.fixture(scope="module")
 def found():
@@ -113,7 +117,7 @@ def found():
 
 
 def test_the_front_s_picture(found):
-    picture = drawings.front(found)
+    picture = drawings.front(found, TODAY)
     points = picture.frames["points"]
     best = found.ranked.varied(drawings.SHOWN)
     assert list(points["tokens"]) == [found.ranked.tokens[each] for each in best]
@@ -121,6 +125,24 @@ def test_the_front_s_picture(found):
     assert (points["speed"] >= found.ask.speed).all()
     assert picture.table().shape[1] == 2
     assert all(picture.specification(dark)["layer"] for dark in (False, True))
+
+
+def test_what_rests_on_old_prices_is_grey(found):
+    later = TODAY + timedelta(days=prices.STALE_DAYS + 1)
+    for day, some in ((TODAY, False), (later, True)):
+        old = [view.stale(found, place, day) for place in range(len(found.ranked))]
+        newest = [
+            prices.price(found.ranked.scenario(place).device).newest for place in range(len(old))
+        ]
+        assert old == [each is None or (day - each).days > prices.STALE_DAYS for each in newest]
+        points = drawings.front(found, day).frames["points"]
+        assert points["stale"][0] == view.cards(found, day)[1].stale == some
+        assert ("out of date" in points["sentence"][0]) == some
+    own = answer(query.decode(f"{LLAMA}&device=l4&price=1")[0])
+    assert not any(view.stale(own, place, later) for place in range(len(own.ranked)))
+    page = opened("size", "model=llama-3.1-8b&device=l4&speed=10&ttft=2")  # offers of January
+    assert "font-style" in str(page.dataframe[0].proto)
+    assert ":gray[" in page.metric[1].value
 
 
 def test_where_it_tips_over():

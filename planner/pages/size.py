@@ -5,8 +5,10 @@ from dataclasses import replace
 from datetime import date
 from urllib.parse import parse_qsl, urlencode
 
+import pandas as pd
 import streamlit as st
 
+from planner.charts.style import MUTED
 from planner.compare.comparison import LETTERS, Comparison, Variant
 from planner.inputs import presets
 from planner.inputs.link import Choice
@@ -233,21 +235,30 @@ def cards(shown, today):
     with st.container(key="figures"):
         for place, card in zip(st.columns(len(made), gap="small"), made, strict=True):
             with place.container(border=True, height="stretch"):
-                st.metric(card.label, card.value.replace("$", "\\$"))
+                value = card.value.replace("$", "\\$")
+                st.metric(card.label, f":gray[{value}]" if card.stale else value)
                 st.caption(card.note.replace("$", "\\$"))
 
 
-def pictures(shown):
+def pictures(shown, today):
     """What devices can do, and where this one tips over."""
     left, right = st.columns(2, gap="large")
     with left:
-        controls.show_picture(drawings.front(shown))
+        controls.show_picture(drawings.front(shown, today))
     if shown.sizing and shown.sizing.fits:
         with right:
             controls.show_picture(drawings.tipping(shown.sizing))
             sources = dict.fromkeys(each.source for each in published.runs(shown.sizing))
             if sources:
                 st.caption(f"Rings: measured means of one such replica. {'; '.join(sources)}.")
+
+
+def greyed(table, old):
+    """The ranking with what rests on old prices in grey."""
+    grey = f"color: {MUTED[screen.dark()]}; font-style: italic"
+    shades = [grey if each else "" for each in old]
+    styled = pd.DataFrame(table).style.format({"$ / h": "{:,.2f}"}, na_rep="–")
+    return styled.apply(lambda _: shades, subset=["$ / h", "price"])
 
 
 def ranking(shown, today):
@@ -259,15 +270,15 @@ def ranking(shown, today):
     whole = st.toggle("Every deployment that keeps the promise", key="size-all")
     places = list(range(min(len(ranked), view.MORE))) if whole else ranked.varied(view.ROWS)
     table = view.table(shown, places, ranges=not whole, today=today)
+    old = [view.stale(shown, place, today) for place in places]
     chosen = st.dataframe(
-        table,
+        greyed(table, old),
         hide_index=True,
         key="size-table",
         on_select="rerun",
         selection_mode="multi-row",
         height="content" if not whole else "auto",
         column_config={
-            "$ / h": st.column_config.NumberColumn(format="%.2f"),
             "deployment": st.column_config.TextColumn(width=330),
         },
     )
@@ -339,7 +350,7 @@ shown, today = found(), date.today()
 head(shown, today)
 if shown.sizing and shown.sizing.fits:
     blame(shown)
-pictures(shown)
+pictures(shown, today)
 if len(shown.ranked):
     ranking(shown, today)
 if shown.sizing:

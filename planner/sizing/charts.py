@@ -16,7 +16,8 @@ def percentile(value: float) -> str:
 
 
 def front(across, up, dark):
-    """The front as a line, deployments as dots, the promise as a shaded part.
+    """The front as a line, deployments as dots, rings where the price is out of date, the promise
+    as a shaded part.
 
     Data: rows, points, promise, words.
     """
@@ -43,13 +44,17 @@ def front(across, up, dark):
     line = on("rows").mark_line(color=MUTED[dark], strokeWidth=1.6).encode(x=x, y=y)
     dots = (
         on("points")
-        .mark_point(filled=True, opacity=1)
+        .mark_point(filled=True, strokeWidth=1.5, opacity=1)
         .encode(
             alt.X("speed:Q"),
             alt.Y("tokens:Q"),
-            alt.Color("best:N", legend=None).scale(
+            alt.Stroke("best:N", legend=None).scale(
                 domain=[True, False], range=[COLOURS["fits"], OUTLINE]
             ),
+            alt.Fill("best:N", legend=None).scale(
+                domain=[True, False], range=[COLOURS["fits"], OUTLINE]
+            ),
+            alt.FillOpacity("stale:N", legend=None).scale(domain=[True, False], range=[0, 1]),
             alt.Size("best:O", legend=None).scale(domain=[True, False], range=[BEST, DOT]),
             SAID,
             tooltip=HOVER,

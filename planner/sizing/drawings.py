@@ -1,5 +1,7 @@
 """The pictures of a sizing: what deployments can do, and where one of them tips over."""
 
+from datetime import date
+
 import numpy as np
 
 from planner import describe
@@ -12,6 +14,7 @@ from planner.sizing.answer import Answer
 from planner.sizing.levers import Lever
 from planner.sizing.report import name
 from planner.sizing.steady import Sizing
+from planner.sizing.view import stale
 
 POINTS = 60  # of a line
 SHOWN = 6  # deployments marked beside the front, of as many devices
@@ -20,10 +23,11 @@ PROMISED = "promise kept"
 LEAST = 0.25  # times today's rate, where the axis of changes begins
 
 
-def front(found: Answer) -> Picture:
+def front(found: Answer, today: date) -> Picture:
     """What any deployment here can do at best, and where the best of each device would run.
 
-    Across: tokens per second of one user; up: output tokens per second of one device.
+    Rings are of prices that are out of date. Across: tokens per second of one user; up: output
+    tokens per second of one device.
     """
     ranked, promised = found.ranked, found.ask.speed
     speed, tokens = ranked.front
@@ -34,25 +38,26 @@ def front(found: Answer) -> Picture:
     ]
     best = ranked.varied(SHOWN)
     marked = [
-        (1 / ranked.tpot_s[each], ranked.tokens[each], place == 0)
+        (1 / ranked.tpot_s[each], ranked.tokens[each], place == 0, stale(found, each, today))
         for place, each in enumerate(best)
     ]
     said = [
         f"{describe.whole(ranked.devices[each])} × {name(ranked.scenario(each))}: "
         f"{_speed(1 / ranked.tpot_s[each])}, {_tokens(ranked.tokens[each])}"
-        for each in best
+        f"{', its price out of date' if old else ''}"
+        for each, (*_, old) in zip(best, marked, strict=True)
     ]
-    across = ceiling(max([2 * promised, *speed[rows], *(x for x, _, _ in marked)]))
-    up = ceiling(max([1.0, *tokens[rows], *(y for _, y, _ in marked)]))
+    across = ceiling(max([2 * promised, *speed[rows], *(x for x, *_ in marked)]))
+    up = ceiling(max([1.0, *tokens[rows], *(y for _, y, *_ in marked)]))
     line = (speed[rows], tokens[rows])
     words = Labels(
         lambda x: np.divide(x, across),
         lambda y: np.divide(y, up),
         [line] if len(rows) > 1 else [(np.zeros(2), np.zeros(2))],
-        [(x, y) for x, y, _ in marked],
+        [(x, y) for x, y, *_ in marked],
     )
     words.write(f"{PROMISED}: {promised:g} tokens/s", [(promised, 0.97 * up)], ((1, -1),))
-    for (x, y, first), each in zip(marked, best, strict=True):
+    for (x, y, first, _), each in zip(marked, best, strict=True):
         label = ranked.scenario(each).the_device.name.partition(" (")[0]
         words.write(label, [(x, y)], weight="bold" if first else "normal", optional=not first)
     return Picture(
@@ -62,7 +67,7 @@ def front(found: Answer) -> Picture:
         (across, up),
         {
             "rows": by_column(list(zip(*line, strict=True)), "speed", "tokens"),
-            "points": by_column(marked, "speed", "tokens", "best"),
+            "points": by_column(marked, "speed", "tokens", "best", "stale"),
             "promise": {"speed": [promised], "end": [across]},
             "words": words.columns("speed", "tokens"),
         },
