@@ -86,6 +86,41 @@ def test_every_way_gives_the_same(client, text):
         assert expected["rate_per_s"] == pytest.approx(alone.rate, rel=1e-12)
 
 
+TRACE = "arrival_s,prompt_tokens,output_tokens\n0,100,20\n1.5,300,40\nx,1,1\n4,200,30\n"
+
+
+def test_a_trace_is_sized_as_the_terminal_sizes_it(client, tmp_path):
+    text = "model=llama-3.1-8b&device=l4&speed=5"
+    (tmp_path / "trace.csv").write_text(TRACE)
+    _, out, _ = in_terminal("size", text, "--trace", str(tmp_path / "trace.csv"), "--json")
+    found = client.post(f"/api/size?{text}", content=TRACE).json()
+    read = found.pop("trace")
+    assert found == json.loads(out)
+    assert "prompt=200" in found["link"]
+    assert client.get(f"/api/size?{found['link']}").json() == found
+    assert (read["requests"], read["malformed_rows"], read["format"]) == (3, 1, "plain")
+    assert [each["line"] for each in read["malformed_named"]] == [4]
+    described = openapi.schema()["components"]["schemas"]["SizingByTrace"]["allOf"][1]
+    assert set(read) == set(described["properties"]["trace"]["properties"])
+
+
+@pytest.mark.parametrize(
+    ("text", "body", "status"),
+    [
+        ("model=x", TRACE, 400),
+        ("", "", 400),
+        ("", "no trace", 400),
+        ("", b"\xff" * 99, 400),
+        ("", "x" * (api.MAX_TRACE + 1), 413),
+    ],
+)
+def test_a_trace_that_cannot_be_sized_is_refused_in_a_sentence(client, text, body, status):
+    answered = client.post(f"/api/size?{text}", content=body)
+    assert answered.status_code == status
+    (problem,) = answered.json()["problems"]
+    assert problem["problem"].endswith(".")
+
+
 @pytest.mark.parametrize("text", SOME)
 def test_a_sizing_in_words(text):
     ask, _ = query.decode(text)

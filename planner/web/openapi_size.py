@@ -5,6 +5,7 @@ from planner.inputs.link import VERSION, Choice, Number
 from planner.models.notation import PREFIX
 from planner.sizing import query
 from planner.sizing import report as reports
+from planner.sizing.traces import MOST_NAMED
 
 KNOWN = {
     "weights": presets.weight_formats,
@@ -19,6 +20,7 @@ WRITTEN = {  # as a plan's own
 }
 TEXTS = ("app_version", "link", "verdict", "verdict_detail")
 TEXTS_OR_NULL = ("load", "deployment", "plan_link", "newest_price")
+COUNT = {"type": "integer", "minimum": 0}
 COUNTS = ("report_version", "deployments_tried", "deployments_refused", "deployments_kept")
 
 
@@ -45,6 +47,21 @@ def inputs() -> dict:
             any_of = [""] * (name in query.ABSENT)
             found[name] = {"type": "string", "enum": [*any_of, *KNOWN[name]()]}
     return found
+
+
+def report_by_trace() -> dict:
+    """The report, and what was read of a trace."""
+    malformed = {"type": "object", "properties": {"line": COUNT, "problem": {"type": "string"}}}
+    properties = {
+        "requests": COUNT,
+        "span_s": {"type": "number"},
+        "format": {"type": "string"},
+        "malformed_rows": COUNT,
+        "malformed_named": {"type": "array", "maxItems": MOST_NAMED, "items": malformed},
+    }
+    read = {"type": "object", "properties": properties, "required": list(properties)}
+    own = {"type": "object", "properties": {"trace": read}, "required": ["trace"]}
+    return {"allOf": [{"$ref": "#/components/schemas/Sizing"}, own]}
 
 
 def report() -> dict:
