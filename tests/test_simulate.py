@@ -25,7 +25,15 @@ OTHERS = [
     Scenario("qwen3-next-80b-a3b", device="h100-sxm", tp=4, engine="vllm-0.34"),
     Scenario("llama-3.1-8b", device="rtx-4090", engine="llama.cpp-cuda", weights="q4_k_m"),
     Scenario("lesson-7b-gqa"),
-]
+    # Guesses, host memory, tokens shared out over devices, a pool that was printed.
+    Scenario("llama-3.1-8b", device="h100-sxm", engine="vllm-0.34", draft="eagle", accepted=2.5),
+    Scenario("deepseek-v3", weights="fp8", device="h200-sxm", tp=8, engine="sglang", draft="mtp"),
+    Scenario("lesson-7b-gqa", draft="llama-3.2-1b", drafted=2, accepted=1.5),
+    Scenario("llama-3.1-8b", device="rtx-4090", engine="vllm-0.34", host_layers=8),
+    Scenario("gpt-oss-20b", device="rtx-4090", engine="llama.cpp-cuda", host_experts=12),
+    Scenario("llama-3.1-70b", weights="fp8", device="h100-sxm", tp=16, dcp=2, engine="vllm-0.34",
+             set="pool_gib:12"),
+]  # fmt: skip
 
 
 def stream(count=400, seed=0, **given):

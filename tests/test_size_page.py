@@ -1,12 +1,13 @@
 """The Size page without a browser: what it asks, what it answers, and where it leads."""
 
 import math
-from datetime import date
+from datetime import date, timedelta
 
 import pytest
 
+from planner.files import rows
 from planner.inputs.scenario import Scenario
-from planner.sizing import drawings, levers, query, report, view
+from planner.sizing import drawings, levers, prices, published, query, report, view
 from planner.sizing.answer import answer, verdict
 from planner.sizing.query import Ask
 from planner.sizing.steady import deployed
@@ -36,7 +37,9 @@ def test_the_page_says_what_the_answer_says(text):
     assert page.session_state.ask == ask
     cards = view.cards(found, date.today()) if found.sizing else []
     shown = {each.label: each.value.replace("\\$", "$") for each in page.metric}
-    assert shown == {card.label: card.value for card in cards}
+    assert shown == {
+        card.label: f":gray[{card.value}]" if card.stale else card.value for card in cards
+    }
 
 
 def test_a_question_is_changed_by_its_fields():
@@ -105,6 +108,8 @@ def test_the_best_three_are_compared():
 
 # --- pictures and levers --------------------------------------------------------------------------
 
+TODAY = date(2026, 12, 1)
+
 
 @pytest.fixture(scope="module")
 def found():
@@ -112,7 +117,7 @@ def found():
 
 
 def test_the_front_s_picture(found):
-    picture = drawings.front(found)
+    picture = drawings.front(found, TODAY)
     points = picture.frames["points"]
     best = found.ranked.varied(drawings.SHOWN)
     assert list(points["tokens"]) == [found.ranked.tokens[each] for each in best]
@@ -120,6 +125,24 @@ def test_the_front_s_picture(found):
     assert (points["speed"] >= found.ask.speed).all()
     assert picture.table().shape[1] == 2
     assert all(picture.specification(dark)["layer"] for dark in (False, True))
+
+
+def test_what_rests_on_old_prices_is_grey(found):
+    later = TODAY + timedelta(days=prices.STALE_DAYS + 1)
+    for day, some in ((TODAY, False), (later, True)):
+        old = [view.stale(found, place, day) for place in range(len(found.ranked))]
+        newest = [
+            prices.price(found.ranked.scenario(place).device).newest for place in range(len(old))
+        ]
+        assert old == [each is None or (day - each).days > prices.STALE_DAYS for each in newest]
+        points = drawings.front(found, day).frames["points"]
+        assert points["stale"][0] == view.cards(found, day)[1].stale == some
+        assert ("out of date" in points["sentence"][0]) == some
+    own = answer(query.decode(f"{LLAMA}&device=l4&price=1")[0])
+    assert not any(view.stale(own, place, later) for place in range(len(own.ranked)))
+    page = opened("size", "model=llama-3.1-8b&device=l4&speed=10&ttft=2")  # offers of January
+    assert "font-style" in str(page.dataframe[0].proto)
+    assert ":gray[" in page.metric[1].value
 
 
 def test_where_it_tips_over():
@@ -130,6 +153,32 @@ def test_where_it_tips_over():
     tail = rows[rows["line"] == "95th percentile"]
     kept = tail[tail["ttft"] <= own.promise.ttft_s]["rate"].max()
     assert kept == pytest.approx(own.highest_rate, rel=0.1)
+
+
+NEAR_RUNS = "model=llama-3.1-8b&device=h100-sxm&tp=1&weights=fp16&cache=fp16&engine=vllm-0.34"
+
+
+def test_published_runs_stand_beside_the_curve_with_their_source():
+    alone, two = (
+        answer(query.decode(f"{NEAR_RUNS}&rate={rate}&replicas={count}")[0]).sizing
+        for rate, count in ((8, 1), (16, 2))
+    )
+    stated = {row["id"]: row for row in rows("measurements/steps.csv")}
+    known = {(float(r["requests"]), float(r["step_ms"]), float(r["ttft_ms"]))
+             for r in stated.values() if r["ttft_ms"] and r["device"] == "h100-sxm"}  # fmt: skip
+    found = published.runs(alone)
+    assert len(found) == published.MOST
+    for each in found:
+        figures = (each.running, 1e3 * each.tpot_s, 1e3 * each.ttft_s)
+        assert any(figures == pytest.approx(row, rel=1e-3) for row in known)
+        stay = each.ttft_s + (each.output_tokens - 1) * each.tpot_s
+        assert each.rate * stay == pytest.approx(each.running)
+        assert each.source in each.sentence
+    drawn, twice = (drawings.tipping(own).frames["measured"] for own in (alone, two))
+    assert list(twice["rate"]) == [2 * rate for rate in drawn["rate"]]
+    assert "2 times its rate" in twice["sentence"][0]
+    guessed = answer(query.decode(f"{NEAR_RUNS}&rate=8&draft=eagle")[0]).sizing
+    assert published.runs(guessed) == []
 
 
 def test_a_lever_is_a_sizing_with_one_thing_changed(found):
@@ -143,11 +192,30 @@ def test_a_lever_is_a_sizing_with_one_thing_changed(found):
     assert by["Half the prompt"].rate_factor(own) > 1
     assert by["Twice the bandwidth"].rate_factor(own) > 1
     assert by["Prefix reuse"].sizing.workload.spared == own.workload.prompt.mean / 2
+    assert by["Half the context"].rate_factor(own) > by["Half the prompt"].rate_factor(own)
+    assert by["Twice the devices in a replica"].sizing.devices == 2 * own.devices
+    guessed = by["Speculative decoding"].sizing.scenario
+    assert (guessed.draft, guessed.drafted, guessed.accepted) == ("eagle", 3, 2)
     assert by["Prefill on devices of its own"].rate_factor(own) >= 1
     rows = view.changes(found, made)
     assert rows["change"] == ["as it is", *(each.label for each in made)]
     bars = drawings.tornado(own, made).frames["rows"]
     assert list(bars["better"]) == [factor >= 1 for factor in factors]
+
+
+def test_a_longer_acceptance_helps_and_is_part_of_the_question():
+    text = f"{LLAMA}&device=h100-sxm&tp=4&weights=fp8&cache=fp8&engine=vllm-0.34&rate=1"
+    factors = []
+    for accepted in (1, 2.5, 4):
+        own = answer(query.decode(f"{text}&accepted={accepted}")[0]).sizing
+        (made,) = (each for each in levers.levers(own) if each.label == "Speculative decoding")
+        assert f"yields {accepted:g}" in made.note
+        factors.append(float(made.sizing.state.tpot_s / own.state.tpot_s))
+    assert factors == sorted(factors, reverse=True)
+    assert factors[0] > 1 > factors[-1]
+    with_it = answer(query.decode(f"{text}&accepted=2.5&draft=eagle")[0]).sizing
+    assert with_it.state.tpot_s / own.state.tpot_s == pytest.approx(factors[1], rel=1e-6)
+    assert "Without speculative decoding" in {each.label for each in levers.levers(with_it)}
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,20 @@ SMALL = {
         engines=("vllm-0.34", "sglang"),
         most_devices=4,
     ),
+    "guesses": Space(
+        "llama-3.1-8b",
+        devices=("h100-sxm", "l4"),
+        engines=("vllm-0.34", "sglang"),
+        most_devices=2,
+        beside=(("draft", "eagle"), ("accepted", 2.4), ("host_layers", 2), ("set", "layer_us:20")),
+    ),
+    "shared out": Space(
+        "deepseek-v3",
+        devices=("h200-sxm", "b200-sxm"),
+        engines=("vllm-0.34",),
+        weights=("fp8",),
+        beside=(("dcp", 4), ("draft", "mtp"), ("set", "pool_gib:20")),
+    ),
 }
 
 

@@ -32,6 +32,8 @@ SOME = [
     "model=llama-3.1-8b&device=l4&tp=1&engine=sglang&weights=fp16&cache=fp16&rate=1",
     "model=llama-3.1-8b&device=radeon-vii&tp=1&engine=sglang&weights=fp16&cache=fp16&rate=1",
     "model=llama-3.1-70b&device=l4&tp=1&engine=sglang&weights=fp16&cache=fp16&rate=1",
+    "model=llama-3.1-8b&device=l40s&draft=eagle&accepted=2.5&rate=1&set=pool_gib:10",
+    "model=llama-3.1-70b&device=h100-sxm&tp=16&engine=vllm-0.34&weights=fp8&cache=fp8&dcp=2&rate=1",
 ]
 BAD = {
     "model=x": "model",
@@ -45,6 +47,11 @@ BAD = {
     "engine=ideal": "engine",
     "concurrency=3": "",
     "ttft=soon": "ttft",
+    "draft=mtp": "draft",
+    "accepted=9": "accepted",
+    "dcp=2": "dcp",
+    "host_layers=50": "host_layers",
+    "set=x:1": "set",
 }
 
 
@@ -77,6 +84,41 @@ def test_every_way_gives_the_same(client, text):
         alone = size(ask.the_workload, ask.promise, own.scenario, ask.replicas or None)
         assert expected["devices"] == alone.devices
         assert expected["rate_per_s"] == pytest.approx(alone.rate, rel=1e-12)
+
+
+TRACE = "arrival_s,prompt_tokens,output_tokens\n0,100,20\n1.5,300,40\nx,1,1\n4,200,30\n"
+
+
+def test_a_trace_is_sized_as_the_terminal_sizes_it(client, tmp_path):
+    text = "model=llama-3.1-8b&device=l4&speed=5"
+    (tmp_path / "trace.csv").write_text(TRACE)
+    _, out, _ = in_terminal("size", text, "--trace", str(tmp_path / "trace.csv"), "--json")
+    found = client.post(f"/api/size?{text}", content=TRACE).json()
+    read = found.pop("trace")
+    assert found == json.loads(out)
+    assert "prompt=200" in found["link"]
+    assert client.get(f"/api/size?{found['link']}").json() == found
+    assert (read["requests"], read["malformed_rows"], read["format"]) == (3, 1, "plain")
+    assert [each["line"] for each in read["malformed_named"]] == [4]
+    described = openapi.schema()["components"]["schemas"]["SizingByTrace"]["allOf"][1]
+    assert set(read) == set(described["properties"]["trace"]["properties"])
+
+
+@pytest.mark.parametrize(
+    ("text", "body", "status"),
+    [
+        ("model=x", TRACE, 400),
+        ("", "", 400),
+        ("", "no trace", 400),
+        ("", b"\xff" * 99, 400),
+        ("", "x" * (api.MAX_TRACE + 1), 413),
+    ],
+)
+def test_a_trace_that_cannot_be_sized_is_refused_in_a_sentence(client, text, body, status):
+    answered = client.post(f"/api/size?{text}", content=body)
+    assert answered.status_code == status
+    (problem,) = answered.json()["problems"]
+    assert problem["problem"].endswith(".")
 
 
 @pytest.mark.parametrize("text", SOME)

@@ -131,7 +131,7 @@ class Timing:
         seconds = work.host_read_s(read_bytes)
         return seconds * HOST_SHARE if self.group == "ideal" else seconds
 
-    def _copied_s(self, work, tokens):
+    def copied_s(self, work, tokens):
         """What host memory holds of the weights, for one pass over so many tokens of prompts.
 
         A pass of many tokens has it copied to a device, a short one leaves it to the processor.
@@ -176,7 +176,7 @@ class Timing:
         part = piece / work.prompt_tokens
         arithmetic = self._compute_s(work, work.prefill_flops * part)
         fixed = formulas.layer_overhead_seconds(work.layers, self.pass_layer_ms * 1e-3)
-        return alone.total_s + arithmetic + fixed + self._copied_s(work, piece)
+        return alone.total_s + arithmetic + fixed + self.copied_s(work, piece)
 
     def prompt(self, work: Work, pass_tokens) -> PrefillTime:
         """One prompt alone, in pieces of at most so many tokens, to its first token."""
@@ -187,7 +187,7 @@ class Timing:
         one = self._step(work, 1, work.read_bytes(1), 0.0, 0.0)
         sent = formulas.all_reduce_bytes(work.layers, work.width, work.prompt_tokens, work.devices)
         passes = np.maximum(np.ceil(work.prompt_tokens / pass_tokens), 1)
-        copied = passes * self._copied_s(work, work.prompt_tokens / passes)
+        copied = passes * self.copied_s(work, work.prompt_tokens / passes)
         return PrefillTime(
             compute_s=formulas.compute_seconds(work.prefill_flops, efficient),
             floor_s=self.prefill_floor_steps * one.total_s,

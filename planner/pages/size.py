@@ -5,13 +5,16 @@ from dataclasses import replace
 from datetime import date
 from urllib.parse import parse_qsl, urlencode
 
+import pandas as pd
 import streamlit as st
 
+from planner.charts.style import MUTED
 from planner.compare.comparison import LETTERS, Comparison, Variant
 from planner.inputs import presets
 from planner.inputs.link import Choice
+from planner.models import drafting
 from planner.pages import controls, pinned, screen, size_check, size_files
-from planner.sizing import drawings, levers, query, report, view
+from planner.sizing import drawings, levers, published, query, report, view
 from planner.sizing.answer import Answer, answer, verdict
 from planner.sizing.steady import deployed
 
@@ -26,7 +29,7 @@ FOLLOWS = {
     "prompt_p95": ("prompt_mean",),
     "output": ("output_p95", "output_mean"),
     "output_p95": ("output_mean",),
-    "model": ("weights", "tp", "pp", "dp", "ep"),
+    "model": ("weights", "tp", "pp", "dp", "ep", "draft", "dcp", "host_layers", "host_experts"),
     "device": ("price", "purchase"),
     "rate": ("users",),
     "users": ("rate",),
@@ -148,6 +151,10 @@ def ask_for_the_rest():
         any_of("engine", "Engine", query.engines())
         any_of("weights", "Weights", presets.weight_formats())
         any_of("cache", "Cache", presets.cache_formats())
+    with st.expander("Speculative decoding, host memory"):
+        ask_for_drafter()
+        for name in ("host_layers", "host_experts", "dcp"):
+            number(name)
     with st.expander("Percentile, head room, spares, site"):
         for name, step in (("percentile", 1), ("headroom", 5), ("spares", 1), ("site", 0.05)):
             number(name, step=step)
@@ -160,6 +167,19 @@ def ask_for_the_rest():
             number("tariff", "Electricity (USD/kWh)", step=0.01)
         else:
             st.markdown(":small[Choose a device to enter a price of your own.]")
+
+
+def ask_for_drafter():
+    """Who guesses tokens ahead; without anybody, what the change that guesses would yield."""
+    rows, model = presets.models(), presets.model(state.ask.model)
+    kinds = [kind for kind in drafting.NAMES if not drafting.refusal(model, kind, state.ask.pp)]
+    own = state.ask.draft
+    listed = [*kinds, *rows] if own in (*kinds, *rows) else [*kinds, *rows, own]
+    choose(
+        "draft", "Drafter", listed, lambda key: drafting.NAMES.get(key) or presets.model(key).name
+    )
+    number("drafted")
+    number("accepted", help="Tokens that a step yields in the mean, the model's own among them.")
 
 
 def found() -> Answer:
@@ -215,18 +235,30 @@ def cards(shown, today):
     with st.container(key="figures"):
         for place, card in zip(st.columns(len(made), gap="small"), made, strict=True):
             with place.container(border=True, height="stretch"):
-                st.metric(card.label, card.value.replace("$", "\\$"))
+                value = card.value.replace("$", "\\$")
+                st.metric(card.label, f":gray[{value}]" if card.stale else value)
                 st.caption(card.note.replace("$", "\\$"))
 
 
-def pictures(shown):
+def pictures(shown, today):
     """What devices can do, and where this one tips over."""
     left, right = st.columns(2, gap="large")
     with left:
-        controls.show_picture(drawings.front(shown))
+        controls.show_picture(drawings.front(shown, today))
     if shown.sizing and shown.sizing.fits:
         with right:
             controls.show_picture(drawings.tipping(shown.sizing))
+            sources = dict.fromkeys(each.source for each in published.runs(shown.sizing))
+            if sources:
+                st.caption(f"Rings: measured means of one such replica. {'; '.join(sources)}.")
+
+
+def greyed(table, old):
+    """The ranking with what rests on old prices in grey."""
+    grey = f"color: {MUTED[screen.dark()]}; font-style: italic"
+    shades = [grey if each else "" for each in old]
+    styled = pd.DataFrame(table).style.format({"$ / h": "{:,.2f}"}, na_rep="–")
+    return styled.apply(lambda _: shades, subset=["$ / h", "price"])
 
 
 def ranking(shown, today):
@@ -238,15 +270,15 @@ def ranking(shown, today):
     whole = st.toggle("Every deployment that keeps the promise", key="size-all")
     places = list(range(min(len(ranked), view.MORE))) if whole else ranked.varied(view.ROWS)
     table = view.table(shown, places, ranges=not whole, today=today)
+    old = [view.stale(shown, place, today) for place in places]
     chosen = st.dataframe(
-        table,
+        greyed(table, old),
         hide_index=True,
         key="size-table",
         on_select="rerun",
         selection_mode="multi-row",
         height="content" if not whole else "auto",
         column_config={
-            "$ / h": st.column_config.NumberColumn(format="%.2f"),
             "deployment": st.column_config.TextColumn(width=330),
         },
     )
@@ -318,7 +350,7 @@ shown, today = found(), date.today()
 head(shown, today)
 if shown.sizing and shown.sizing.fits:
     blame(shown)
-pictures(shown)
+pictures(shown, today)
 if len(shown.ranked):
     ranking(shown, today)
 if shown.sizing:

@@ -99,6 +99,7 @@ def named(ask: Ask) -> Scenario:
         pp=ask.pp,
         dp=ask.dp,
         ep=ask.ep,
+        **dict(ask.beside),
     )
 
 

@@ -9,15 +9,19 @@ from dataclasses import fields, replace
 
 import numpy as np
 
+from planner.asked import guess_of
 from planner.engines.defaults import step_defaults
 from planner.engines.memory import Engine
 from planner.engines.passes import Kernel, Kernels, Work
 from planner.engines.timing import by_kernels, loaded_step, serving_engines
-from planner.inputs import presets
-from planner.latency import measured
+from planner.inputs import overrides, presets
+from planner.inputs.scenario import Scenario
+from planner.latency import guesses, measured
+from planner.latency.guesses import Guess
 from planner.latency.measured import Setup
-from planner.latency.work import Formats, Load, Rates, kernels, of_device, work
+from planner.latency.work import Formats, Host, Load, Rates, kernels, of_device, work
 from planner.plan import inputs_of, weights_of
+from planner.plan import plan as plan_of
 from planner.pools import most_requests, reserve
 from planner.sizing import curve as curves
 from planner.sizing.curve import GRID, MOST_RUNNING, Curve
@@ -41,7 +45,11 @@ class Tables:
         self.rates = [Rates(d, d.bandwidth_gb_s * GB, d.fp16_tflops * TERA) for d in self.devices]
         self.memory = np.round(np.array([each.memory_gb for each in self.devices]) * GB)
         self.alike = _alike(self.devices)
-        self.engines, self.known, self.found = {}, {}, {}
+        self.engines, self.known, self.found, self.guessed = {}, {}, {}, {}
+        own = every.scenario(0) if len(every) else Scenario(every.space.model)
+        self.host = Host(own.placed, own.host_bandwidth * GB, own.host_link * GB)
+        self.shared_by, self.draft = own.dcp, own.draft
+        self.given = overrides.read(own.set)
         self.formats = [
             Formats(
                 weights_of(self.model, weight),
@@ -108,7 +116,8 @@ class Tables:
                 own = first.engine_with(self.memory[places])
                 for name, table in figures.items():
                     table[places] = getattr(own, name)
-            self.engines[key] = replace(presets.engine(scenario.engine), **figures)
+            plain = overrides.apply_engine(presets.engine(scenario.engine), self.given)
+            self.engines[key] = replace(plain, **figures)
         return self.engines[key]
 
     def works(self, rows: Choices) -> tuple[Work, Work]:
@@ -133,21 +142,16 @@ class Tables:
         key = (form, layout, prompt)
         if key not in self.known:
             new = prompt - min(prefix, prompt - 1)
-            load = Load(self.workload.held_tokens, prompt, new)
-            own = self.every.layouts[layout]
-            self.known[key] = work(self.model, self.formats[form], own, self.rates[0], load)
+            load = Load(self.workload.held_tokens, prompt, new, self.shared_by)
+            asked = (self.formats[form], self.every.layouts[layout], self.rates[0], load)
+            self.known[key] = work(self.model, *asked, self.host)
         return self.known[key]
 
     def kernels(self, rows: Choices) -> Kernels:
         """The kernels of each row, their figures as columns."""
         kinds, member = _kinds(self.format_of(rows), rows.layout, self.alike[rows.device])
         table = [self._kernels(f, rows.layouts[layout], device) for f, layout, device in kinds]
-        names = [each.name for each in fields(Kernel)]
-        parts = [each.name for each in fields(Kernels)]
-        columns = {
-            part: _columns([vars(getattr(k, part)) for k in table], names, member) for part in parts
-        }
-        return Kernels(**{part: Kernel(**column) for part, column in columns.items()})
+        return _kernel_columns(table, member)
 
     def _kernels(self, form, layout, device):
         """The kernels of one format, layout and device, which ask for the width of a sum alone."""
@@ -155,6 +159,35 @@ class Tables:
         if key not in self.found:
             self.found[key] = kernels(self.model, self.formats[form], layout, self.devices[device])
         return self.found[key]
+
+    def guess(self, rows: Choices) -> Guess | None:
+        """Who guesses for rows of one engine, its work and kernels as columns; None for nobody."""
+        if not self.draft:
+            return None
+        kinds, member = _kinds(self.format_of(rows), rows.layout, rows.device)
+        firsts = np.unique(member, return_index=True)[1]
+        table = [
+            self._guess(kind, rows, row)
+            for kind, row in zip(map(tuple, kinds), firsts, strict=True)
+        ]
+        names = [each.name for each in fields(Work)]
+        timing = by_kernels(
+            table[0].timing.engine, _kernel_columns([g.timing.kernels for g in table], member)
+        )
+        return replace(
+            table[0],
+            work=Work(**_columns([vars(each.work) for each in table], names, member)),
+            timing=timing.changed(overrides.of_time(self.given)),
+        )
+
+    def _guess(self, kind, rows, row):
+        """The same of one format, layout and device, of the engine of a row."""
+        scenario, workload = rows.scenario(row), self.workload
+        key = (*kind, scenario.engine)
+        if key not in self.guessed:
+            lengths = {"context": workload.held_tokens, "prompt": workload.prompt.mean}
+            self.guessed[key] = guess_of(plan_of(scenario, **lengths), scenario.engine)
+        return self.guessed[key]
 
     def engine(self, rows: Choices) -> Engine:
         """The engine of rows that have the same one, on the device of each: figures as columns."""
@@ -165,6 +198,8 @@ class Tables:
 
     def pull(self, rows: Choices, each):
         """By which factor measurements of the model move a step; each: requests of a group."""
+        if overrides.of_time(self.given):
+            return 1.0
         layouts = np.array([layout.tensor for layout in rows.layouts])[rows.layout]
         families = [serving_engines()[engine]["family"] for engine in rows.engines]
         shape = measured.shape(self.model)
@@ -209,20 +244,35 @@ def _columns(table, names, member):
     return found
 
 
+def _kernel_columns(table, member):
+    """The kernels of a table's rows as columns."""
+    names = [each.name for each in fields(Kernel)]
+    parts = [each.name for each in fields(Kernels)]
+    columns = {
+        part: _columns([vars(getattr(k, part)) for k in table], names, member) for part in parts
+    }
+    return Kernels(**{part: Kernel(**column) for part, column in columns.items()})
+
+
 def curves_of(tables: Tables, rows: Choices, most, grid=GRID) -> Curve:
     """The curves of rows of one engine, as `steady.curve_of` has them one by one."""
     engine = rows.engines[rows.engine[0]]
     own, tail = tables.works(rows)
-    timing = by_kernels(engine, tables.kernels(rows))
+    timing = by_kernels(engine, tables.kernels(rows)).changed(overrides.of_time(tables.given))
     serving = tables.engine(rows)
     running = np.minimum(grid, most[:, None])
     together = curves.seen(tables.workload, running, most[:, None])
     each = np.ceil(together / rows.groups[:, None])
     own, tail = (replace(load, groups=together / each) for load in (own, tail))
     written = tables.workload.written.mean
-    plain = loaded_step(timing, own, each, written, serving.batched_tokens)
-    tpot = np.maximum(plain.total_s * tables.pull(rows, each), own.ideal_step_s(each))
-    sway = curves.sway_s(tables.workload, plain.prompts_s * (tpot / plain.total_s), running)
+    mean = loaded_step(timing, own, each, written, serving.batched_tokens)
+    guess = tables.guess(rows)
+    if guess:
+        guess = replace(guess, work=replace(guess.work, groups=together / each))
+        mean = replace(mean, alone=guesses.step(timing, own, each, guess))
+    least = guesses.least_s(own, each, guess)
+    tpot = np.maximum(mean.total_s * tables.pull(rows, each), least)
+    sway = curves.sway_s(tables.workload, mean.prompts_s * (tpot / mean.total_s), running)
     first, busy = first_tokens_s(timing, own, each, serving)
     late, _ = first_tokens_s(timing, tail, each, serving)
     times = (tpot, sway, first, late, busy / rows.groups[:, None])

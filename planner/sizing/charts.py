@@ -5,7 +5,7 @@ import altair as alt
 from planner.charts.marks import HOVER, SAID, hover, on, words
 from planner.charts.style import COLOURS, DASHED, HEIGHT, INK, MUTED, OUTLINE, SOLID
 
-DOT, BEST = 70, 150
+DOT, BEST, RING = 70, 150, 45
 BAR = 24  # height of a bar with its gap
 
 
@@ -16,7 +16,8 @@ def percentile(value: float) -> str:
 
 
 def front(across, up, dark):
-    """The front as a line, deployments as dots, the promise as a shaded part.
+    """The front as a line, deployments as dots, rings where the price is out of date, the promise
+    as a shaded part.
 
     Data: rows, points, promise, words.
     """
@@ -43,13 +44,17 @@ def front(across, up, dark):
     line = on("rows").mark_line(color=MUTED[dark], strokeWidth=1.6).encode(x=x, y=y)
     dots = (
         on("points")
-        .mark_point(filled=True, opacity=1)
+        .mark_point(filled=True, strokeWidth=1.5, opacity=1)
         .encode(
             alt.X("speed:Q"),
             alt.Y("tokens:Q"),
-            alt.Color("best:N", legend=None).scale(
+            alt.Stroke("best:N", legend=None).scale(
                 domain=[True, False], range=[COLOURS["fits"], OUTLINE]
             ),
+            alt.Fill("best:N", legend=None).scale(
+                domain=[True, False], range=[COLOURS["fits"], OUTLINE]
+            ),
+            alt.FillOpacity("stale:N", legend=None).scale(domain=[True, False], range=[0, 1]),
             alt.Size("best:O", legend=None).scale(domain=[True, False], range=[BEST, DOT]),
             SAID,
             tooltip=HOVER,
@@ -62,9 +67,10 @@ def front(across, up, dark):
 
 
 def tipping(wide, top, tail, dark):
-    """Mean and percentile over the load, with the percentile's band; load and promise as rules.
+    """Mean and percentile over the load, with the percentile's band; load and promise as rules,
+    measured means as rings.
 
-    Data: rows, band, load, promise, words.
+    Data: rows, band, load, promise, measured, words.
     """
     x = (
         alt.X("rate:Q", title="Requests per second")
@@ -96,7 +102,12 @@ def tipping(wide, top, tail, dark):
     promise = (
         on("promise").mark_rule(color=COLOURS["does not fit"], aria=False).encode(y=alt.Y("ttft:Q"))
     )
-    layers = [band, line, hover(alt.X("rate:Q"), alt.Y("ttft:Q")), load, promise]
+    rings = (
+        on("measured")
+        .mark_point(size=RING, strokeWidth=1.5, color=COLOURS["fits"], opacity=1, clip=True)
+        .encode(alt.X("rate:Q"), alt.Y("ttft:Q"), SAID, tooltip=HOVER)
+    )
+    layers = [band, line, hover(alt.X("rate:Q"), alt.Y("ttft:Q")), load, promise, rings]
     return alt.layer(*layers, *words(alt.X("rate:Q"), alt.Y("ttft:Q"), dark)).properties(
         height=HEIGHT
     )

@@ -1,17 +1,20 @@
 """The pictures of a sizing: what deployments can do, and where one of them tips over."""
 
+from datetime import date
+
 import numpy as np
 
 from planner import describe
 from planner.charts.axes import ceiling
 from planner.charts.labels import Labels
 from planner.charts.picture import Picture, by_column
-from planner.sizing import charts, queueing
+from planner.sizing import charts, published, queueing
 from planner.sizing import curve as curves
 from planner.sizing.answer import Answer
 from planner.sizing.levers import Lever
 from planner.sizing.report import name
 from planner.sizing.steady import Sizing
+from planner.sizing.view import stale
 
 POINTS = 60  # of a line
 SHOWN = 6  # deployments marked beside the front, of as many devices
@@ -20,10 +23,11 @@ PROMISED = "promise kept"
 LEAST = 0.25  # times today's rate, where the axis of changes begins
 
 
-def front(found: Answer) -> Picture:
+def front(found: Answer, today: date) -> Picture:
     """What any deployment here can do at best, and where the best of each device would run.
 
-    Across: tokens per second of one user; up: output tokens per second of one device.
+    Rings are of prices that are out of date. Across: tokens per second of one user; up: output
+    tokens per second of one device.
     """
     ranked, promised = found.ranked, found.ask.speed
     speed, tokens = ranked.front
@@ -34,25 +38,26 @@ def front(found: Answer) -> Picture:
     ]
     best = ranked.varied(SHOWN)
     marked = [
-        (1 / ranked.tpot_s[each], ranked.tokens[each], place == 0)
+        (1 / ranked.tpot_s[each], ranked.tokens[each], place == 0, stale(found, each, today))
         for place, each in enumerate(best)
     ]
     said = [
         f"{describe.whole(ranked.devices[each])} × {name(ranked.scenario(each))}: "
         f"{_speed(1 / ranked.tpot_s[each])}, {_tokens(ranked.tokens[each])}"
-        for each in best
+        f"{', its price out of date' if old else ''}"
+        for each, (*_, old) in zip(best, marked, strict=True)
     ]
-    across = ceiling(max([2 * promised, *speed[rows], *(x for x, _, _ in marked)]))
-    up = ceiling(max([1.0, *tokens[rows], *(y for _, y, _ in marked)]))
+    across = ceiling(max([2 * promised, *speed[rows], *(x for x, *_ in marked)]))
+    up = ceiling(max([1.0, *tokens[rows], *(y for _, y, *_ in marked)]))
     line = (speed[rows], tokens[rows])
     words = Labels(
         lambda x: np.divide(x, across),
         lambda y: np.divide(y, up),
         [line] if len(rows) > 1 else [(np.zeros(2), np.zeros(2))],
-        [(x, y) for x, y, _ in marked],
+        [(x, y) for x, y, *_ in marked],
     )
     words.write(f"{PROMISED}: {promised:g} tokens/s", [(promised, 0.97 * up)], ((1, -1),))
-    for (x, y, first), each in zip(marked, best, strict=True):
+    for (x, y, first, _), each in zip(marked, best, strict=True):
         label = ranked.scenario(each).the_device.name.partition(" (")[0]
         words.write(label, [(x, y)], weight="bold" if first else "normal", optional=not first)
     return Picture(
@@ -62,7 +67,7 @@ def front(found: Answer) -> Picture:
         (across, up),
         {
             "rows": by_column(list(zip(*line, strict=True)), "speed", "tokens"),
-            "points": by_column(marked, "speed", "tokens", "best"),
+            "points": by_column(marked, "speed", "tokens", "best", "stale"),
             "promise": {"speed": [promised], "end": [across]},
             "words": words.columns("speed", "tokens"),
         },
@@ -91,7 +96,10 @@ def _tokens(value):
 
 
 def tipping(own: Sizing) -> Picture:
-    """Time to first token of a deployment over its load: the mean, and the promise's percentile."""
+    """Time to first token of a deployment over its load: the mean, and the promise's percentile.
+
+    Rings are means that were measured on one such replica, at as many times its rate.
+    """
     workload, promise, count = own.workload, own.promise, own.replicas
     burst = queueing.divided_burst(workload.burst**2, count)
     most = float(own.own.asked[-1])
@@ -127,10 +135,16 @@ def tipping(own: Sizing) -> Picture:
         lambda y: np.divide(y, top),
         [(rate, np.minimum(values, 2 * top)) for values in lines.values()],
     )
+    near = [each for each in published.runs(own) if each.rate * count <= wide]
+    near = [each for each in near if each.ttft_s <= top]
+    rings = [(each.rate * count, each.ttft_s) for each in near]
+    times = f". Drawn at {count} times its rate" if count > 1 else ""
     words.write(f"your load: {own.rate:.3g} requests/s", [(own.rate, 0.95 * top)])
     words.write(f"promise: {promise.ttft_s:g} s", [(0.0, promise.ttft_s)], ((1, 1),))
     for line, values in lines.items():
         words.name(line, rate, np.where(values < top, values, np.nan))
+    if rings:
+        words.write("measured", rings, optional=True)
     return Picture(
         "tipping",
         "Where it tips over: time to first token",
@@ -141,13 +155,15 @@ def tipping(own: Sizing) -> Picture:
             "band": by_column(band, "rate", "low", "high"),
             "load": {"rate": [own.rate]},
             "promise": {"ttft": [promise.ttft_s]},
+            "measured": by_column(rings, "rate", "ttft"),
             "words": words.columns("rate", "ttft"),
         },
         {"line": "line", "rate": "requests per second", "ttft": "time to first token (s)"},
         f"Time to first token over the load. At {own.rate:.3g} requests per second the "
         f"{charts.percentile(promise.percentile)} is {describe.duration(own.ttft_s.low)} to "
-        f"{describe.duration(own.ttft_s.high)}; {own.highest_rate:.3g} keep the promise.",
-        {"rows": said},
+        f"{describe.duration(own.ttft_s.high)}; {own.highest_rate:.3g} keep the promise."
+        f"{f' {len(near)} published runs stand beside it.' if near else ''}",
+        {"rows": said, "measured": [each.sentence + times for each in near]},
     )
 
 

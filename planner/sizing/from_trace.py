@@ -51,3 +51,15 @@ def said(trace: Trace) -> list[str]:
         lines.append(f"{left} malformed row{'s' if trace.malformed > 1 else ''} left out:")
         lines += [f"line {each.line}: {each.text}" for each in trace.named]
     return lines
+
+
+def as_dict(trace: Trace) -> dict:
+    """What was read, for a program: requests, span_s, format, and the rows that were left out."""
+    found = trace.summary()
+    return {
+        "requests": found.requests,
+        "span_s": found.span_s,
+        "format": trace.kind,
+        "malformed_rows": trace.malformed,
+        "malformed_named": [{"line": each.line, "problem": each.text} for each in trace.named],
+    }

@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from planner import describe, files
+from planner.hardware import parallel
 from planner.inputs import presets
 from planner.inputs.scenario import NUMBERS, Scenario
+from planner.models import drafting
 from planner.sizing.space import CACHE_NEEDS, QUANTISED, SMALL_CACHE
 from planner.sizing.steady import Sizing, size
 from planner.sizing.workload import Lengths, Workload
@@ -69,6 +71,25 @@ def _scenarios(own: Sizing) -> Iterator[tuple[str, str, Scenario]]:
             yield label, "accuracy not looked at", replace(now, weights=stored)
     bandwidth = NUMBERS["bandwidth"].nearest(2 * now.bandwidth)
     yield "Twice the bandwidth", "", replace(now, bandwidth=bandwidth)
+    wider = replace(now.layout, tensor=2 * now.tp)
+    if not parallel.refusals(wider, now.the_model, wider.devices):
+        yield "Twice the devices in a replica", "", replace(now, tp=2 * now.tp)
+    yield from _guesses(now)
+
+
+def _guesses(now):
+    """Speculative decoding with what the model came with, else a head of its own; or without."""
+    if now.draft:
+        yield "Without speculative decoding", "", replace(now, draft="")
+        return
+    for kind in (drafting.MTP, drafting.EAGLE):
+        if not drafting.refusal(now.the_model, kind, now.pp):
+            note = (
+                f"{drafting.NAMES[kind]}, {now.drafted} tokens guessed, a step yields "
+                f"{now.accepted:g}: your acceptance length"
+            )
+            yield "Speculative decoding", note, replace(now, draft=kind)
+            return
 
 
 def _workloads(own: Sizing) -> Iterator[tuple[str, str, Workload]]:
@@ -81,8 +102,13 @@ def _workloads(own: Sizing) -> Iterator[tuple[str, str, Workload]]:
         shared = SHARED * prompt.mean
         note = f"half of the mean prompt, {describe.whole(shared)} tokens, in the cache"
         yield "Prefix reuse", note, replace(now, prefix=shared, hit_rate=1.0)
-    half = Lengths(max(prompt.median / 2, 1), max(prompt.p95 / 2, 1), max(prompt.mean / 2, 1))
-    yield "Half the prompt", "", replace(now, prompt=half)
+    yield "Half the prompt", "", replace(now, prompt=_half(prompt))
+    shorter = replace(now, prompt=_half(prompt), output=_half(now.output))
+    yield "Half the context", "prompts and outputs half as long", shorter
+
+
+def _half(lengths):
+    return Lengths(*(max(each / 2, 1) for each in (lengths.median, lengths.p95, lengths.mean)))
 
 
 # --- which phase is to blame ----------------------------------------------------------------------

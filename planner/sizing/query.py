@@ -16,11 +16,12 @@ from planner.files import rows
 from planner.hardware import parallel
 from planner.hardware.parallel import Layout
 from planner.inputs import presets, strict
+from planner.inputs import scenario as scenarios
 from planner.inputs.link import Choice, Named, Notice, Number, read_values, write
 from planner.inputs.scenario import Scenario
 from planner.sizing import prices
 from planner.sizing.search import COST, RANKS
-from planner.sizing.space import Space
+from planner.sizing.space import BESIDE, Space
 from planner.sizing.workload import Lengths, Promise, Workload
 
 USERS = 200  # where neither a rate nor users are given
@@ -123,6 +124,7 @@ PARAMETERS = {
     "tariff": Number("Electricity", "USD/kWh", 0, 10),
     "site": Number("Site factor", "times", 0.1, 10),
     "seed": Number("Seed of the simulation", "", 0, 1_000_000, whole=True),
+    **{name: scenarios.PARAMETERS[name] for name in BESIDE},
 }
 # Left out of a link where they have this value, which is what a link without them means.
 ABSENT = {
@@ -142,6 +144,7 @@ ABSENT = {
     "purchase": 0,
     "site": 1,
     "seed": 0,
+    **{name: scenarios.ADDED[name] for name in BESIDE},
 }
 LENGTHS = ("prompt", "output")
 
@@ -155,6 +158,7 @@ class Ask:
     distribution. price: of the named device, USD an hour, 0 for the median of its offers; purchase:
     of one's own device, which then costs by its years and electricity. site: how much longer
     everything takes there than is predicted. seed: of a simulation, which changes nothing else.
+    dcp, host_…, draft, drafted, accepted, set: as a scenario has them, of every deployment.
     """
 
     model: str = "llama-3.1-8b"
@@ -196,6 +200,15 @@ class Ask:
     tariff: float = 0.15
     site: float = 1
     seed: int = 0
+    dcp: int = 1
+    host_layers: int = 0
+    host_experts: int = 0
+    host_bandwidth: float = 89.6
+    host_link: float = 32
+    draft: str = ""
+    drafted: int = 3
+    accepted: float = 2
+    set: str = ""
 
     @property
     def the_workload(self) -> Workload:
@@ -243,7 +256,14 @@ class Ask:
             layouts=layout,
             least_bits=float(self.bits),
             most_devices=self.most,
+            beside=self.beside,
         )
+
+    @property
+    def beside(self) -> tuple[tuple[str, object], ...]:
+        """What every deployment has beside what is searched, where it is not as usual."""
+        found = ((name, getattr(self, name)) for name in BESIDE)
+        return tuple((name, value) for name, value in found if value != ABSENT[name])
 
     @property
     def tier(self) -> str:
@@ -293,7 +313,7 @@ def decode(query: str | Mapping[str, Sequence[str]]) -> tuple[Ask, tuple[Notice,
     """What a link asks, and what in it could not be taken as it stands. Never raises."""
     values, notices = read_values(query, PARAMETERS, _default)
     ask = Ask(**values)
-    for mend in (_one_load, _in_order, _layout, _price):
+    for mend in (_one_load, _in_order, _layout, _beside, _price):
         ask, notice = mend(ask)
         notices += notice
     return ask, tuple(notices)
@@ -351,6 +371,17 @@ def _layout(ask):
     wrong = parallel.refusals(layout, presets.model(ask.model), layout.devices)
     notices = [Notice("tp", each.text.removesuffix("."), "any layout is used") for each in wrong]
     return (replace(ask, tp=0, pp=1, dp=1, ep=1), notices) if wrong else (ask, [])
+
+
+def _beside(ask):
+    """A drafter, host memory and shared-out tokens as the model and its layout can have them."""
+    if not ask.beside:
+        return ask, []
+    layout = {"tp": ask.tp or ask.most, "pp": ask.pp, "dp": ask.dp, "ep": ask.ep}
+    own = {"model": ask.model, **layout, **dict(ask.beside)}
+    found, notices = scenarios.decode({name: [str(value)] for name, value in own.items()})
+    able = {name: getattr(found, name) for name in BESIDE}
+    return replace(ask, **able), [each for each in notices if each.parameter in BESIDE]
 
 
 def _price(ask):

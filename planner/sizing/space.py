@@ -5,10 +5,12 @@ from functools import cached_property
 
 import numpy as np
 
-from planner.hardware import parallel
+from planner.hardware import context, host, parallel
+from planner.hardware.host import Placed
 from planner.hardware.parallel import Layout
 from planner.inputs import presets, support
 from planner.inputs.scenario import Scenario
+from planner.models import drafting
 from planner.models.model import Model
 
 ENGINES = ("vllm-0.34", "sglang", "tensorrt-llm")  # the newest of each that serves many
@@ -17,6 +19,9 @@ COUNTS = (1, 2, 4, 8, 16, 32, 64)  # devices of one replica
 QUANTISED = {"fp8": "fp8_tflops", "nvfp4": "fp4_tflops", "int4-g128": None}
 SMALL_CACHE, CACHE_NEEDS = "fp8", "fp8_tflops"
 LEAST_BITS = 4  # weights of fewer bits are not looked for
+# Inputs of a scenario that are the same in every row.
+BESIDE = ("dcp", "host_layers", "host_experts", "host_bandwidth", "host_link", "draft", "drafted",
+          "accepted", "set")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -24,6 +29,7 @@ class Space:
     """What may be chosen. Empty devices, weights, caches, engines or layouts: all that make sense.
 
     least_bits: of weights in their mean, where no format is named. most_devices: of one replica.
+    beside: (name, value) of inputs of a scenario that all rows share, of `BESIDE`.
     """
 
     model: str
@@ -34,6 +40,7 @@ class Space:
     layouts: tuple[Layout, ...] = ()
     least_bits: float = 8
     most_devices: int = 8
+    beside: tuple[tuple[str, object], ...] = ()
 
     @property
     def the_model(self) -> Model:
@@ -51,13 +58,22 @@ class Space:
 
     def tried_layouts(self) -> tuple[Layout, ...]:
         """Every layout of 1, 2, 4, … devices; groups of data-parallel attention for experts alone,
-        since without them they are replicas."""
-        if self.layouts:
-            return self.layouts
+        since without them they are replicas. None that cannot have what is beside it."""
         model = self.the_model
         counts = [each for each in COUNTS if each <= self.most_devices]
         found = (layout for count in counts for layout in parallel.layouts(model, count))
-        return tuple(each for each in found if model.experts or each.data == 1)
+        usual = (each for each in found if model.experts or each.data == 1)
+        return tuple(each for each in self.layouts or usual if self._goes(each))
+
+    def _goes(self, layout):
+        """Whether a drafter, host memory and shared-out tokens can be had with a layout."""
+        own, model = dict(self.beside), self.the_model
+        placed = Placed(own.get("host_layers", 0), own.get("host_experts", 0))
+        return not (
+            context.refusal(model.groups, layout.tensor, own.get("dcp", 1))
+            or host.refusals(placed, model, layout)
+            or drafting.refusal(model, own.get("draft", ""), layout.pipeline)
+        )
 
 
 @dataclass(frozen=True)
@@ -111,6 +127,7 @@ class Choices:
             dp=layout.data,
             ep=layout.expert,
             engine=self.engines[self.engine[row]],
+            **dict(self.space.beside),
         )
 
 

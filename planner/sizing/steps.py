@@ -3,19 +3,27 @@
 A simulation asks for millions of passes, each of other requests with other contexts. A pass is a
 sum of what depends on the requests that decode, on all its tokens, on how many of them meet the
 head, on the tokens of the caches it reads and on the attention within its prompts; so each part is
-tabulated once with the very functions that time a plan, and a pass is their sum.
+tabulated once with the very functions that time a plan, and a pass is their sum. Where tokens are
+guessed ahead a pass that decodes is the part of a step that one token takes in the mean, as a plan
+has it.
 """
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from planner.asked import guess_of, work_of
 from planner.engines.passes import pass_time
 from planner.engines.timing import KernelTiming
-from planner.serving import Evaluation, work_of
+from planner.latency import guesses
+from planner.serving import Evaluation
 
 MOST_TABULATED = 32_768  # tokens of a pass; beyond, kernels take so much more for each token
 FAR = 1e6  # tokens beyond the last window
+# What a pass takes of a request's own cache and prompt.
+BARE = dict.fromkeys(
+    ("cache_bytes", "host_cache_bytes", "latent_flops", "attention_flops", "prompt_flops"), 0.0
+)
 MANY = 1e6  # tokens from which what one token takes is told apart from what is fixed
 
 
@@ -96,14 +104,14 @@ def steps(
     much longer every pass takes where it was measured than here.
     """
     work, timing = found.estimate.work, found.timing
-    bare = replace(work, cache_bytes=0.0, latent_flops=0.0, attention_flops=0.0, prompt_flops=0.0)
+    bare, guess = replace(work, **BARE), _bare(found.estimate.guess)
     counts = np.arange(seats + 1)
-    decode = timing.decode(bare, counts).total_s
-    knots, cache_at, per_token, least = _caches(found, bare)
+    decode = guesses.step(timing, bare, counts, guess).total_s
+    knots, cache_at, per_token, least = _caches(found, bare, guess)
     asked = replace(work, prompt_tokens=prompt_tokens)
     pull = replace(found.estimate, work=asked, requests=np.maximum(counts, 1)).pull(output_tokens)
     # Neither the weights nor the caches are read faster than the bandwidth allows.
-    bound = bare.ideal_step_s(counts, timing.covered_power) / decode
+    bound = guesses.least_s(bare, counts, guess, timing.covered_power) / decode
     pull = np.where(counts > 0, np.maximum(pull, np.maximum(bound, least)), 1.0)
     lengths = np.arange(longest_tokens + 1.0)
     flops = found.plan.model.attention_flops(lambda group: group.attended_pairs(lengths))
@@ -126,18 +134,32 @@ def steps(
     return replace(made, alone=own)
 
 
-def _caches(found, bare):
+def _bare(guess):
+    """What guessing asks for beside the cache; None where nobody guesses."""
+    return None if guess is None else replace(guess, work=replace(guess.work, **BARE))
+
+
+def _caches(found, bare, bare_guess):
     """(knots, seconds there, seconds of a further token) of one request's cache; and the least
     pull with which that is not faster than the bandwidth."""
-    groups = found.plan.model.groups
+    plan, timing, power = found.plan, found.timing, found.timing.covered_power
+    groups = plan.model.groups + (plan.draft.drafter.model.groups if plan.draft else ())
     windows = {most for group in groups for _, most in group.stores() if np.isfinite(most)}
     knots = [0.0, *sorted(map(float, windows))]
-    asked = work_of(replace(found.plan, context_tokens=np.array([*knots, knots[-1] + FAR])))
-    asked = replace(asked, groups=bare.groups)
-    timing = found.timing
-    seconds = timing.decode(asked, 1).total_s - timing.decode(bare, 1).total_s
-    seconds = np.broadcast_to(seconds, (len(knots) + 1,))
-    read = np.broadcast_to(asked.cache_bytes / bare.bandwidth, seconds.shape)
+    plan = replace(plan, context_tokens=np.array([*knots, knots[-1] + FAR]))
+    asked = replace(work_of(plan), groups=bare.groups)
+    guess = guess_of(plan, plan.scenario.engine, bare.groups)
+
+    def more(full, empty):
+        return np.broadcast_to(np.subtract(full, empty), (len(knots) + 1,))
+
+    seconds = more(
+        guesses.step(timing, asked, 1, guess).total_s,
+        guesses.step(timing, bare, 1, bare_guess).total_s,
+    )
+    read = more(
+        guesses.least_s(asked, 1, guess, power), guesses.least_s(bare, 1, bare_guess, power)
+    )
     least = np.max(read / np.where(seconds > 0, seconds, np.inf))
     per_token = np.diff(seconds) / np.diff([*knots, knots[-1] + FAR])
     return knots, seconds[:-1].tolist(), per_token.tolist(), least
@@ -153,9 +175,11 @@ def _by_kernels(timing, kernels, floor_s, bare, counts, pass_tokens, shared):
     lasts = np.arange(2 * len(counts))
     nothing = passed()
     ends = passed(tokens=np.array([top, 4.0 * top])).total_s
+    # Prompts cost what they do where nobody guesses, beside what guessing takes or spares.
+    guessed = np.where(counts > 0, shared["decode"] - timing.decode(bare, counts).total_s, 0.0)
     return Steps(
         **shared,
-        by_requests=(passed(decoding=counts).host_s - nothing.host_s).tolist(),
+        by_requests=(passed(decoding=counts).host_s - nothing.host_s + guessed).tolist(),
         by_tokens=passed(tokens=np.arange(top + 1.0)).total_s.tolist(),
         by_last=(passed(prompts=lasts).weights_s - nothing.weights_s).tolist(),
         token_s=float(ends[1] - ends[0]) / (3 * top),
@@ -178,14 +202,15 @@ def _by_fit(timing, bare, counts, decode, shared):
         asked = replace(work, prompt_tokens=tokens, prompt_flops=flops)
         return float(timing.prompt(asked, np.inf).total_s)
 
+    copied_s = float(timing.copied_s(bare, MANY))  # for each pass, out of host memory
     made = []
     for seconds in (beside, alone):
         token_s = (seconds(2 * MANY, 0.0) - seconds(MANY, 0.0)) / MANY
         fixed_s = seconds(MANY, 0.0) - token_s * MANY
         last_s = seconds(MANY, 0.0, bare) - seconds(MANY, 0.0)
         # A step has a fixed time and its own requests' heads; a prompt alone both but once.
-        steps_s = decode + fixed_s if seconds is beside else 0.0 * decode
-        ends_s = 0.0 if seconds is beside else fixed_s + last_s
+        steps_s = decode + fixed_s if seconds is beside else copied_s + 0.0 * decode
+        ends_s = 0.0 if seconds is beside else fixed_s - copied_s + last_s
         made.append(
             Steps(
                 **shared,

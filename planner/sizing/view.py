@@ -25,11 +25,13 @@ KNOWN = {  # how much of a deployment was measured, by `Estimate.case`
 
 
 class Card(NamedTuple):
-    """A figure that leads: its label, its value, and what is said below it."""
+    """A figure that leads: its label, its value, what is said below it, and whether it rests on
+    prices that are out of date."""
 
     label: str
     value: str
     note: str
+    stale: bool = False
 
 
 def cards(found: Answer, today: date) -> list[Card]:
@@ -72,7 +74,8 @@ def _cost(found, today):
         ends = f", {dollars(found.usd_range[0])} to {dollars(found.usd_range[1])}"
     note = f"{dollars(found.usd)} an hour{ends}{age(found, today)}"
     million = found.usd_per_million_tokens
-    return Card("A million tokens", dollars(million), note)
+    old = found.price is not None and found.price.stale(today)
+    return Card("A million tokens", dollars(million), note, old)
 
 
 def age(found: Answer, today: date) -> str:
@@ -214,6 +217,13 @@ def _price_age(found, device, today):
     days = own.age_days(today)
     age = "undated" if days is None else f"{days} days"
     return f"{age}, out of date" if own.stale(today) else age
+
+
+def stale(found: Answer, place: int, today: date) -> bool:
+    """Whether the price of a row of the ranking is an offer that is out of date."""
+    device = found.ranked.scenario(place).device
+    own = None if found.ask.own_usd is not None else prices.price(device, found.ask.tier)
+    return own is not None and own.stale(today)
 
 
 def _or_none(value):

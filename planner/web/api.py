@@ -2,7 +2,8 @@
 
 GET /api/plan?<the link's query>, or POST /api/plan with a JSON object of the same names, answers
 with `plan_report.as_dict`; GET /api/compare?<…> with `comparison_report.as_dict`; GET
-/api/size?<…> with what keeps a promise, `sizing.report.as_dict`. With
+/api/size?<…> with what keeps a promise, `sizing.report.as_dict`, and POST /api/size?<…> with a
+trace of requests (CSV or JSON Lines) as its body with the same for the load of that trace. With
 /<chart>.png or .svg behind the path it is a chart as a picture, `card` those of a link's preview.
 /api/schema describes all (OpenAPI 3.1). What the page would correct is rejected here: 400 with
 every problem named. Nothing is stored and nothing is fetched.
@@ -10,8 +11,9 @@ every problem named. Nothing is stored and nothing is fetched.
 
 import asyncio
 from collections.abc import Callable
+from urllib.parse import parse_qsl, urlencode
 
-from anyio import CapacityLimiter, move_on_after, to_thread
+from anyio import CapacityLimiter, Semaphore, WouldBlock, move_on_after, to_thread
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -23,14 +25,19 @@ from planner.models.notation import shorten
 from planner.reports import comparison_html, comparison_report, images, plan_html, plan_report
 from planner.serving import evaluate
 from planner.sizing import answer as size_answer
+from planner.sizing import from_trace
 from planner.sizing import query as size_query
 from planner.sizing import report as size_report
+from planner.sizing.traces import read_trace
 from planner.web import openapi
 from planner.web.guard import app_address
 from planner.web.options import NONE, Options
 
 MAX_BODY = 64_000  # bytes
 BODY_S = 10  # a body must be here by then
+MAX_TRACE = 16_000_000  # bytes, some 400,000 requests
+TRACE_S = 60
+TRACES_AT_ONCE = 4  # being received
 ANSWER_S = 20  # and its answer must be ready, waiting included
 AT_ONCE = 2  # plans worked out at once, and as many pictures besides
 WAITING = {"plans": 64, "pictures": 24}  # in line behind them; a picture takes far longer
@@ -75,22 +82,30 @@ def routes(base: str = "", options: Options = NONE) -> list[Route]:
             return await plans.answered(request, _plan, read_query, query)
         if query:
             return _problems(400, ("", "A plan is asked for by its query or its body, not both."))
-        try:
-            async with asyncio.timeout(BODY_S):
-                body = await _body(request)
-        except TimeoutError:
-            return _problems(408, ("", f"The body was not here after {BODY_S} s."))
-        except ClientDisconnect:
-            return Response(status_code=400)  # nobody is there to read it
-        if body is None:
-            return _problems(413, ("", f"A body has at most {MAX_BODY:,} bytes."))
+        body = await _received(request, MAX_BODY, BODY_S)
+        if isinstance(body, Response):
+            return body
         return await plans.answered(request, _plan, read_json, body)
 
     async def compared(request: Request) -> Response:
         return await plans.answered(request, _compare, _query(request))
 
+    receiving = Semaphore(TRACES_AT_ONCE)
+
     async def sized(request: Request) -> Response:
-        return await plans.answered(request, _size, _query(request))
+        if request.method != "POST":
+            return await plans.answered(request, _size, _query(request))
+        try:
+            receiving.acquire_nowait()
+        except WouldBlock:
+            return _problems(503, ("", "Too many traces are on their way; send it in a moment."))
+        try:
+            trace = await _received(request, MAX_TRACE, TRACE_S)
+            if isinstance(trace, Response):
+                return trace
+            return await plans.answered(request, _size_by_trace, _query(request), trace)
+        finally:
+            receiving.release()
 
     async def drawn(request: Request) -> Response:
         address = app_address(request.scope, options, base)
@@ -113,7 +128,7 @@ def routes(base: str = "", options: Options = NONE) -> list[Route]:
     return [
         _route(f"{at}/api/plan", planned, "GET", "HEAD", "POST"),
         _route(f"{at}/api/compare", compared),
-        _route(f"{at}/api/size", sized),
+        _route(f"{at}/api/size", sized, "GET", "HEAD", "POST"),
         _route(f"{at}/api/{{of}}/{{chart}}.{{form}}", drawn),
         _route(f"{at}/api/choices/{{kind}}", chosen),
         _route(f"{at}/api/schema", described),
@@ -140,13 +155,19 @@ def _query(request):
     return request.scope["query_string"].decode("latin-1")
 
 
-async def _body(request):
-    """The body, or None where it is too long; what is too long is not kept."""
+async def _received(request, most, seconds) -> bytes | Response:
+    """The body, or why it is not taken; what is too long is not kept."""
     body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_BODY:
-            return None
+    try:
+        async with asyncio.timeout(seconds):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > most:
+                    return _problems(413, ("", f"A body has at most {most:,} bytes."))
+    except TimeoutError:
+        return _problems(408, ("", f"The body was not here after {seconds} s."))
+    except ClientDisconnect:
+        return Response(status_code=400)  # nobody is there to read it
     return bytes(body)
 
 
@@ -169,6 +190,20 @@ def _size(asked) -> Response:
     if read.problems:
         return _problems(400, *read.problems)
     return JSONResponse(size_report.as_dict(size_answer.answer(read.found)))
+
+
+def _size_by_trace(asked, raw) -> Response:
+    """The same for the load of a trace, where the question does not say otherwise."""
+    try:
+        trace = read_trace(raw)
+    except ValueError as problem:
+        return _problems(400, ("", str(problem)))
+    given = dict(parse_qsl(asked, keep_blank_values=True))
+    read = size_query.read(urlencode(from_trace.beside(trace.summary(), given)))
+    if read.problems:
+        return _problems(400, *read.problems)
+    found = size_report.as_dict(size_answer.answer(read.found))
+    return JSONResponse(found | {"trace": from_trace.as_dict(trace)})
 
 
 def _draw(asked, query, address) -> Response:

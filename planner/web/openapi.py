@@ -58,6 +58,8 @@ def schema() -> dict:
     body = {"type": "object", "properties": inputs, "additionalProperties": False}
     a_report = _json({"$ref": "#/components/schemas/Report"})
     a_sizing = _json({"$ref": "#/components/schemas/Sizing"})
+    of_a_trace = _json({"$ref": "#/components/schemas/SizingByTrace"})
+    a_trace = {form: {"schema": TEXT} for form in ("text/csv", "application/jsonl")}
     a_comparison = _json({"$ref": "#/components/schemas/Comparison"})
     return {
         "openapi": "3.1.0",
@@ -99,6 +101,15 @@ def schema() -> dict:
                     "parameters": _in_query(sized.inputs()),
                     "responses": _responses("The sizing.", a_sizing),
                 },
+                "post": {
+                    "operationId": "sizeOfTrace",
+                    "summary": "The same for the load of a trace, where the link does not say "
+                    "otherwise: Azure, BurstGPT, Mooncake, or a table of arrival_s, "
+                    "prompt_tokens and output_tokens.",
+                    "parameters": _in_query(sized.inputs()),
+                    "requestBody": {"required": True, "content": a_trace},
+                    "responses": _responses("The sizing.", of_a_trace, "408", "413"),
+                },
             },
             "/api/choices/{kind}": {
                 "get": {
@@ -130,6 +141,7 @@ def schema() -> dict:
                 "Report": _report(),
                 "Comparison": _comparison(),
                 "Sizing": sized.report(),
+                "SizingByTrace": sized.report_by_trace(),
                 "Problems": _problem_list(),
             }
         },

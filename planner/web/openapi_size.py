@@ -5,6 +5,7 @@ from planner.inputs.link import VERSION, Choice, Number
 from planner.models.notation import PREFIX
 from planner.sizing import query
 from planner.sizing import report as reports
+from planner.sizing.traces import MOST_NAMED
 
 KNOWN = {
     "weights": presets.weight_formats,
@@ -13,8 +14,13 @@ KNOWN = {
     "engine": query.engines,
     "workload": query.workloads,
 }
+WRITTEN = {  # as a plan's own
+    "draft": "Who guesses tokens ahead: mtp, eagle, or a model; none where empty",
+    "set": "Figures of the engine: fraction:0.95,…",
+}
 TEXTS = ("app_version", "link", "verdict", "verdict_detail")
 TEXTS_OR_NULL = ("load", "deployment", "plan_link", "newest_price")
+COUNT = {"type": "integer", "minimum": 0}
 COUNTS = ("report_version", "deployments_tried", "deployments_refused", "deployments_kept")
 
 
@@ -35,10 +41,27 @@ def inputs() -> dict:
             known = {"type": "string", "enum": list(presets.models())}
             notation = {"type": "string", "pattern": f"^{PREFIX}", "maxLength": 4000}
             found[name] = {"anyOf": [known, notation]}
+        elif name in WRITTEN:
+            found[name] = {"type": "string", "description": WRITTEN[name]}
         else:
             any_of = [""] * (name in query.ABSENT)
             found[name] = {"type": "string", "enum": [*any_of, *KNOWN[name]()]}
     return found
+
+
+def report_by_trace() -> dict:
+    """The report, and what was read of a trace."""
+    malformed = {"type": "object", "properties": {"line": COUNT, "problem": {"type": "string"}}}
+    properties = {
+        "requests": COUNT,
+        "span_s": {"type": "number"},
+        "format": {"type": "string"},
+        "malformed_rows": COUNT,
+        "malformed_named": {"type": "array", "maxItems": MOST_NAMED, "items": malformed},
+    }
+    read = {"type": "object", "properties": properties, "required": list(properties)}
+    own = {"type": "object", "properties": {"trace": read}, "required": ["trace"]}
+    return {"allOf": [{"$ref": "#/components/schemas/Sizing"}, own]}
 
 
 def report() -> dict:
