@@ -149,6 +149,7 @@ ENGINES = (
     "sglang",
     "tensorrt-llm",
     "llama.cpp",
+    "atom",
 )  # whose flags are long enough to be told alone
 
 
