@@ -191,7 +191,7 @@ def each_way(id):
             # Experts in host memory, of which only some engines have a word.
             left = int(model.startswith("mixtral") and "dp" not in layout)
             draft = {"": "llama-3.2-1b"}.get(set, "eagle") if "pp" not in layout else ""
-            more = {"host_experts": left, "draft": draft}
+            more = {"host_experts": left, "draft": draft, "loras": 2 * left}
             scenario = Scenario(model=model, **layout, **formats, set=set, **more)
             engine = overrides.apply_engine(presets.engine(id), overrides.read(set))
             yield commands.command(scenario, engine)

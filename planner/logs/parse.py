@@ -111,6 +111,9 @@ class LogReading:
     drafting: str | None = None
     drafted: int | None = None
     draft_model: str | None = None
+    lora_on: str | None = None
+    loras: int | None = None
+    lora_rank: int | None = None
     offload_gib: float | None = None
     offloaded_layers: int | None = None
     all_layers: int | None = None

@@ -50,6 +50,8 @@ def command(scenario: Scenario, engine: Engine) -> Command:
         notes.append(f"Drafter: how {engine.name} is told of one is not known here.")
     elif scenario.draft == drafting.EAGLE:
         notes.append(f"Put the path of an EAGLE-3 head of this model in place of {EAGLE_HEAD}.")
+    if scenario.loras and KINDS[engine.id] not in (vllm, sglang):
+        notes.append(f"LoRA adapters: {engine.name} is told nothing of them here.")
     if not published(scenario.the_model.source):
         notes.append("Put the path of the model in place of its name.")
     asks = measure.words(scenario, engine.id, name_of(scenario.the_model))

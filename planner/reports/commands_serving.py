@@ -24,6 +24,7 @@ VLLM_CACHE = {"fp8": "fp8", "int8": "int8_per_token_head", "nvfp4": "nvfp4", **O
 EARLY_CACHE = {"fp8": "fp8", **OF_LATENTS}  # of vLLM before 0.20
 SGLANG_CACHE = {"fp8": "fp8_e4m3", "nvfp4": "nvfp4"}
 TENSORRT_CACHE = {"fp8": "fp8", "nvfp4": "nvfp4"}
+VLLM_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
 ATOM_CACHE = {"fp8": "fp8"}
 
 
@@ -48,6 +49,11 @@ def _sglang_draft(scenario):
         "--speculative-eagle-topk": 1,
         "--speculative-num-draft-tokens": scenario.drafted + 1,
     }
+
+
+def _rank(scenario):
+    """The least of the ranks that vLLM takes which holds the largest adapter."""
+    return min(rank for rank in VLLM_RANKS if rank >= scenario.lora_rank)
 
 
 def vllm(scenario, engine):
@@ -77,6 +83,9 @@ def vllm(scenario, engine):
         "--enable-expert-parallel": True if scenario.ep > 1 else None,
         "--decode-context-parallel-size": more_than_one(scenario.dcp),
         "--speculative-config": _vllm_draft(scenario),
+        "--enable-lora": True if scenario.loras else None,
+        "--max-loras": scenario.loras or None,
+        "--max-lora-rank": _rank(scenario) if scenario.loras else None,
     }
     return Command(engine, ("vllm", "serve", name_of(scenario.the_model), *flags(said)), notes)
 
@@ -106,6 +115,10 @@ def sglang(scenario, engine):
         "--dp-size": more_than_one(scenario.dp // groups),
         "--attn-dp-size": more_than_one(groups),
         "--ep-size": more_than_one(scenario.ep),
+        "--enable-lora": True if scenario.loras else None,
+        "--max-loras-per-batch": scenario.loras or None,
+        "--max-lora-rank": scenario.lora_rank if scenario.loras else None,
+        "--lora-target-modules": "all" if scenario.loras else None,
         **_sglang_draft(scenario),
     }
     start = ("python3", "-m", "sglang.launch_server", "--model-path", name_of(scenario.the_model))
