@@ -14,7 +14,7 @@ from planner.hardware import adapters, context, host, parallel
 from planner.hardware.accelerator import Accelerator
 from planner.hardware.host import Placed
 from planner.hardware.parallel import Layout
-from planner.inputs import overrides, presets
+from planner.inputs import overrides, presets, unequal
 from planner.inputs.link import Named, Notice, Number, read_values, write
 from planner.models import drafting
 from planner.models.drafting import Drafter
@@ -95,6 +95,15 @@ def _named(find):
     return Named(find, lambda default: f"{find(default).name} is used instead")
 
 
+def _device(text):
+    """A device by its id; several kinds of them are refused with the nearest that can be."""
+    refused = unequal.sentence(text)
+    if refused:
+        raise ValueError(f"“{shorten(text)}”: {refused}")
+    return presets.accelerator(text)
+
+
+FIND["device"] = _device
 PARAMETERS = {
     **{name: _named(find) for name, find in FIND.items()},
     **ALL_NUMBERS,
