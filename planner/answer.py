@@ -55,6 +55,11 @@ DRAFT_LIMITS = (
     "runs gained a quarter less than this, for which the range is wider; the first token is "
     "that of an engine that guesses nothing.",
 )
+LORA_LIMITS = (
+    "**LoRA adapters**: room for one of the largest rank on every matrix of the layers, experts "
+    "included, for each slot. Their reading is in the TPOT, for as many as there are requests; "
+    "their kernels take longer than that.",
+)
 CHOSEN_LIMITS = (
     "This model's attention is **sparse**: a step reads every past token's short key, and the best "
     "of the rest. That is in the TPOT; choosing them takes time that is not, and a "
@@ -73,6 +78,7 @@ def limits(evaluation: Evaluation) -> tuple[str, ...]:
         own = IDEAL_LIMITS if evaluation.ideal else CHANGED_LIMITS
     own += HOST_LIMITS if evaluation.plan.scenario.placed.any else ()
     own += SHARED_LIMITS if evaluation.plan.scenario.dcp > 1 else ()
+    own += LORA_LIMITS if evaluation.plan.scenario.loras else ()
     own += DRAFT_LIMITS if evaluation.plan.draft else ()
     indexed = [group for group in evaluation.plan.model.groups if group.index_bytes]
     sparse = CHOSEN_LIMITS if all(group.top_k for group in indexed) else SPARSE_LIMITS
@@ -108,7 +114,7 @@ def verdict(evaluation: Evaluation, warned: bool = True) -> tuple[str, str]:
 def stated(evaluation: Evaluation) -> tuple[str, str]:
     """Whether it fits and by how much, and what goes with it, without what would make it fit."""
     answer, detail = (_counted if evaluation.ideal else _with_engine)(evaluation)
-    also = (_on_host(evaluation.plan), _drafting(evaluation))
+    also = (_on_host(evaluation.plan), _adapters(evaluation.plan), _drafting(evaluation))
     return answer, " ".join(filter(None, [detail, *also]))
 
 
@@ -119,6 +125,14 @@ def _on_host(plan):
     held = describe.data(plan.host_weights_bytes + plan.host_cache_bytes)
     least = describe.duration(plan.host_read_s)
     return f"In host memory: {held}, whose reading takes at least {least} of a step."
+
+
+def _adapters(plan):
+    """What room for adapters takes; “” where there is none."""
+    if not plan.scenario.loras:
+        return ""
+    held, name = describe.data(plan.adapter_bytes), describe.adapters(plan.scenario)
+    return f"Room for {name} takes {held}."
 
 
 def _drafting(evaluation):

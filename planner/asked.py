@@ -11,7 +11,7 @@ from planner.latency import measured
 from planner.latency.guesses import Guess
 from planner.latency.measured import Setup
 from planner.latency.work import Formats, Host, Load, Rates, kernels, work
-from planner.plan import Plan
+from planner.plan import Plan, adapters_read_bytes
 from planner.units import GB
 
 
@@ -36,7 +36,10 @@ def work_of(plan: Plan) -> Work:
     load = _load(plan)
     scenario = plan.scenario
     host = Host(scenario.placed, scenario.host_bandwidth * GB, scenario.host_link * GB)
-    return work(plan.model, _formats(plan), scenario.layout, rates, load, host)
+    asked = work(plan.model, _formats(plan), scenario.layout, rates, load, host)
+    if not scenario.loras:
+        return asked
+    return replace(asked, dense_bytes=asked.dense_bytes + adapters_read_bytes(plan))
 
 
 def guess_of(plan: Plan, engine: str, groups=1.0) -> Guess | None:

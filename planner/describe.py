@@ -184,7 +184,14 @@ def inputs(plan: Plan) -> str:
     parts += [layout(scenario.layout)] if each else []
     parts += [f"decode context {scenario.dcp}"] if scenario.dcp > 1 else []
     parts += [on_host(scenario)] if scenario.placed.any else []
+    parts += [adapters(scenario)] if scenario.loras else []
     return " · ".join([*parts, f"drafted by {drafter(scenario)}"] if scenario.draft else parts)
+
+
+def adapters(scenario) -> str:
+    """How many adapters there is room for: 8 LoRA adapters of rank 16."""
+    count = scenario.loras
+    return f"{count:,} LoRA adapter{'s' if count > 1 else ''} of rank {scenario.lora_rank}"
 
 
 def drafter(scenario) -> str:

@@ -5,12 +5,12 @@ A plan has three parts, to be read beside their parts of `planner.formulas`: mem
 a prompt. Their numbers stand side by side: `plan.fits`, `plan.decode_step_s`, `plan.ttft_s`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from planner import formulas
-from planner.hardware import drafted, host, parallel
+from planner.hardware import adapters, drafted, host, parallel
 from planner.hardware.accelerator import Accelerator
 from planner.hardware.drafted import Draft
 from planner.hardware.parallel import Stage
@@ -37,6 +37,7 @@ class Inputs:
     own_stages: tuple[Stage, ...]  # the model's own
     host: Stage  # what is in host memory
     draft: Draft | None
+    slot_bytes: tuple[float, ...]  # of one adapter, on each device of each stage
     concurrency: float
     context_tokens: float
     prompt_tokens: float
@@ -65,6 +66,7 @@ class Memory:
     host_cache_bytes: float
     draft_weights_bytes: float  # of all devices together, as the next
     draft_cache_bytes: float
+    adapter_bytes: float  # of all slots on all devices
     memory_needed_bytes: float
     memory_free_bytes: float  # negative by as much as is missing
     fits: bool
@@ -160,15 +162,22 @@ def inputs_of(scenario: Scenario, model: Model, device: Accelerator, varied: dic
         scenario.layout, model.groups, weights, scenario.placed, **widths
     )
     draft = _draft(scenario, model, widths)
+    slots = [_slot_bytes(scenario, model, stage.layers) for stage in own_stages]
     inputs = Inputs(
         scenario=scenario,
         model=model,
         device=device,
         weights=weights,
-        stages=tuple(drafted.beside(stage, draft) for stage in own_stages),
+        stages=tuple(
+            replace(each, weights_bytes=each.weights_bytes + scenario.loras * slot)
+            for each, slot in zip(
+                (drafted.beside(stage, draft) for stage in own_stages), slots, strict=True
+            )
+        ),
         own_stages=own_stages,
         host=left,
         draft=draft,
+        slot_bytes=tuple(slots),
         concurrency=given("concurrency"),
         context_tokens=context,
         prompt_tokens=varied.pop("prompt", scenario.prompt or context),
@@ -182,6 +191,13 @@ def inputs_of(scenario: Scenario, model: Model, device: Accelerator, varied: dic
     if varied:
         raise TypeError(f"not a number of a scenario: {', '.join(varied)}")
     return inputs
+
+
+def _slot_bytes(scenario, model, layers):
+    """What a device of a stage holds for one adapter; 0 where there are none."""
+    if not scenario.loras:
+        return 0.0
+    return adapters.slot_bytes(model, scenario.layout, layers, scenario.lora_rank)
 
 
 def _draft(scenario, model, widths):
@@ -244,12 +260,24 @@ def _memory(inputs):
         host_cache_bytes=formulas.load_cache_bytes(inputs.host.request_bytes(context), concurrency),
         draft_weights_bytes=draft_weights,
         draft_cache_bytes=draft_cache,
+        adapter_bytes=inputs.scenario.loras
+        * sum(inputs.slot_bytes)
+        * (layout.devices // layout.pipeline),
         memory_needed_bytes=needed,
         memory_free_bytes=memory - needed,
         fits=needed <= memory,
         max_concurrency=parallel.max_concurrency(layout, stages, memory, context),
         max_context_tokens=parallel.max_context(layout, stages, memory, concurrency),
     )
+
+
+def adapters_read_bytes(plan):
+    """What a step reads of adapters on the devices that read at once, stage after stage.
+
+    As many as there are requests in a group, at most all of them.
+    """
+    requests = parallel.requests_per_group(plan.concurrency, plan.scenario.dp)
+    return np.minimum(plan.scenario.loras, requests) * sum(plan.slot_bytes)
 
 
 # --- decode -------------------------------------------------------------------------------------
@@ -264,6 +292,7 @@ def _decode(inputs):
     # A step checks every guess of each request, and one token more.
     experts_read = model.experts_read(concurrency * (1 + draft.tokens if draft else 1))
     read, cache_read = parallel.step_read_bytes(layout, stages, concurrency, context, experts_read)
+    read = read + adapters_read_bytes(inputs)
     left = inputs.host.read_bytes(experts_read) + (
         concurrency * inputs.host.request_read_bytes(context)
     )
@@ -306,7 +335,9 @@ def _decode(inputs):
         decode_flops=flops,
         crossover_context_tokens=formulas.crossover_context(read, requests, fixed, grows, windows),
         crossover_concurrency=formulas.crossover_concurrency(
-            formulas.read_seconds(parallel.weights_read_bytes(stages), bandwidth),
+            formulas.read_seconds(
+                parallel.weights_read_bytes(stages) + adapters_read_bytes(inputs), bandwidth
+            ),
             formulas.compute_seconds(flops / concurrency, inputs.peak_flops * layout.stage_devices),
             formulas.read_seconds(cache_read / requests, bandwidth) / layout.data,
         ),

@@ -1,7 +1,8 @@
 """Start commands: read back they give the scenario, and no name gets out of its quotes.
 
 data/flags.csv has what each flag takes, as the engine's own parser has it: int, float, str, flag
-(no value), or the choices. A name without dashes is a key of TensorRT-LLM's configuration file.
+(no value), or the choices. A name without dashes is a variable of ollama or a key of the file that
+TensorRT-LLM is configured by.
 """
 
 import csv
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 
 from planner import Scenario, evaluate
 from planner.inputs import overrides, presets, support
-from planner.reports import commands
+from planner.reports import command_parts, commands
 from tests.test_plan import scenarios
 from tests.test_report import NAMES, named
 
@@ -38,6 +39,7 @@ FLAGS = {
     ),
 }
 CACHE = {"fp8_e4m3": "fp8", "int8_per_token_head": "int8", "f16": "fp16"}
+CACHE["fp8_ds_mla"] = "fp8-ds-mla"  # of DeepSeek-V4 too, whose entries are of another width
 ROWS = list(
     csv.DictReader((Path(__file__).parent / "data/flags.csv").read_text("utf-8").splitlines())
 )
@@ -45,11 +47,17 @@ TYPES = {"int": int, "float": float, "str": str}
 
 
 def flags(text):
-    """A command's flags by name, read as its engine would; True where there is no value."""
+    """A command's flags by name, read as its engine would; True where there is no value.
+
+    Variables that stand before it count as flags, without dashes.
+    """
     words, found = shlex.split(text), {}
     for word, after in zip(words, [*words[1:], "--"], strict=True):
         if word.startswith("--"):
             found[word] = True if after.startswith("--") else after
+        elif re.fullmatch(r"[A-Z_]+=\S*", word):
+            name, _, found_value = word.partition("=")
+            found[name] = found_value
     return found
 
 
@@ -67,8 +75,8 @@ def keys(config):
 
 
 def rows(engine):
-    """The rows of an engine; llama.cpp has one parser for all its backends."""
-    own = "llama.cpp" if engine.startswith("llama.cpp") else engine
+    """The rows of an engine; llama.cpp and ollama have one parser for all their backends."""
+    own = engine.partition("-")[0] if engine.startswith(("llama.cpp", "ollama")) else engine
     return [row for row in ROWS if row["engine"] == own]
 
 
@@ -129,6 +137,7 @@ def test_a_command_read_back_gives_the_scenario(scenario, id):
     assert cache != "int8_per_token_head" or "adds a scale" in notes
     said = CACHE.get(cache, cache)
     stored = {scenario.cache_k, scenario.cache_v} if has_values(scenario) else {scenario.cache_k}
+    stored = {each.replace("fp8-ds-v4", "fp8-ds-mla") for each in stored}
     assert stored == {said} or "Cache: " in notes
     if "--enable-expert-parallel" in found:
         assert scenario.ep == scenario.tp * scenario.dp or "Experts: " in notes
@@ -140,7 +149,9 @@ def test_a_command_read_back_gives_the_scenario(scenario, id):
     assert id != "tensorrt-llm" or chunked == (scenario.context > values[3])
     own = scenario.the_model.dtype
     kept = scenario.weights == own or {scenario.weights, own} <= {"fp16", "fp32"}
-    assert kept or "Weights: " in notes or found["--quantization"] in commands.ONLINE[id].values()
+    assert (
+        kept or "Weights: " in notes or found["--quantization"] in command_parts.ONLINE[id].values()
+    )
 
 
 @given(scenarios())
@@ -180,7 +191,7 @@ def each_way(id):
             # Experts in host memory, of which only some engines have a word.
             left = int(model.startswith("mixtral") and "dp" not in layout)
             draft = {"": "llama-3.2-1b"}.get(set, "eagle") if "pp" not in layout else ""
-            more = {"host_experts": left, "draft": draft}
+            more = {"host_experts": left, "draft": draft, "loras": 2 * left}
             scenario = Scenario(model=model, **layout, **formats, set=set, **more)
             engine = overrides.apply_engine(presets.engine(id), overrides.read(set))
             yield commands.command(scenario, engine)
@@ -210,7 +221,7 @@ def test_a_script_names_the_version_of_its_flags(id):
     script = commands.command(Scenario(), engine).script()
     assert script.startswith(f"# {engine.name} (flags as of {engine.flags})\n")
     # Keys of a file come from another parser than flags, and may be of another version.
-    said = {row["version"] for row in rows(id) if row["flag"].startswith("--")}
+    said = {row["version"] for row in rows(id) if row["flag"].startswith(("--", "OLLAMA"))}
     assert said == {engine.flags}
 
 
@@ -254,8 +265,8 @@ def test_the_engine_chosen_has_its_own_command(scenario):
     offered = support.offered(scenario.device)
     others = [each for each in support.SUGGESTED if each in offered][: support.MOST_SUGGESTED]
     assert own or [each.engine.id for each in made] == others
-    if own and "fraction:0.5" in scenario.set and not scenario.engine.startswith("llama"):
-        assert " 0.5 " in made[0].text
+    if own and "fraction:0.5" in scenario.set:
+        assert " 0.5 " in made[0].text or "Memory fraction: " in " ".join(made[0].notes)
 
 
 @pytest.mark.parametrize("name", [*NAMES, "a'; touch /tmp/owned; '", "$(id)", "`id`", "--help"])

@@ -84,10 +84,11 @@ def test_what_is_far_off_is_doubted_in_words():
 
 
 def test_without_a_model_what_needs_none_is_still_compared():
-    scenario, notes, rows, *_ = plan_of(LOGS["vllm-v1"])
+    log = LOGS["vllm-v1"].replace("llava-v1.6-mistral-7b-hf", "llava-onevision-qwen2-7b-ov-hf")
+    scenario, notes, rows, *_ = plan_of(log)
     assert [row.quantity for row in rows] == ["budget", "pool"]
     assert all(abs(row.percent) < 0.01 for row in rows)
-    assert any("llava-v1.6" in note and "not in the list" in note for note in notes)
+    assert any("llava-onevision" in note and "not in the list" in note for note in notes)
     assert "Choose the model to see what depends on it." in notes
     assert scenario.concurrency == 110
 
@@ -132,7 +133,8 @@ def test_every_log_gives_a_scenario_that_a_link_holds(id):
         ("google/gemma-3-27b-it", "gemma-3-27b"),
         ("openai/gpt-oss-120b", "gpt-oss-120b"),
         ("mistralai/Mistral-7B-Instruct-v0.3", "mistral-7b-v0.3"),
-        ("llava-hf/llava-v1.6-mistral-7b-hf", None),
+        ("llava-hf/llava-v1.6-mistral-7b-hf", "llava-1.6-mistral-7b"),
+        ("llava-hf/llava-onevision-qwen2-7b-ov-hf", None),
         ("someone/Llama-3.1-8B-medusa", None),
         ("../../etc/passwd", None),
         ("", None),

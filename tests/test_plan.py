@@ -64,6 +64,14 @@ def drafted(draw, model, layout):
 
 
 @st.composite
+def adapted(draw, model):
+    """Room for adapters; mostly none."""
+    if not model.width or draw(st.integers(0, 3)):
+        return {}
+    return {"loras": draw(st.integers(0, 64)), "lora_rank": draw(st.integers(1, 512))}
+
+
+@st.composite
 def scenarios(draw):
     """Any scenario that can be: every model, format, device and layout."""
     model = draw(st.sampled_from(list(presets.models())))
@@ -91,6 +99,7 @@ def scenarios(draw):
         output=draw(st.sampled_from([0, 1, 500])),
         **draw(hosted(presets.model(model), layout)),
         **draw(drafted(presets.model(model), layout)),
+        **draw(adapted(presets.model(model))),
         dcp=draw(st.sampled_from(shared(presets.model(model), layout.tensor))),
     )
 

@@ -139,7 +139,8 @@ def test_what_came_later_means_by_its_absence_what_it_always_meant():
     engine = {"engine": "ideal", "set": "", "prompt": 0, "prefix": 0, "output": 0}
     host = {"host_layers": 0, "host_experts": 0, "host_bandwidth": 89.6, "host_link": 32}
     draft = {"draft": "", "drafted": 3, "accepted": 2}
-    assert {**formats, **layout, **engine, **host, **draft} == ADDED
+    lora = {"loras": 0, "lora_rank": 16}
+    assert {**formats, **layout, **engine, **host, **draft, **lora} == ADDED
 
 
 @pytest.mark.parametrize("old", OLD_LINKS, ids=[row["query"][:60] for row in OLD_LINKS])

@@ -49,15 +49,16 @@ class Engine:
     `formulas.activation_bytes`. batched_tokens: most tokens in one step (inf: a whole prompt).
     whole_prompt_tokens: prompts up to that length are not cut, and a step is at least as long.
     logit_rows: rows of logits at the peak. headroom_gib, headroom_share: kept free, the larger of a
-    size and a part of the activations. block_tokens: tokens in a block. pad_tokens: a context is
-    padded to a multiple of it. paging: a key of `PAGINGS`. printed_tokens: a key of `PRINTED`.
-    group_slack, steps_in_flight, state_slots: see `paging.grouped`; window_share, states_share:
-    `paging.shared`, the former also of models whose entries stand for several tokens;
-    compressed_blocks: `paging.compressed`. hidden_tile, expert_tile: multiples to which MXFP4
-    experts are padded. pool_gib: a device's pool where its size is set by hand (vLLM's
-    kv_cache_memory_bytes), whatever the fraction; 0: what is left. pool_taken: “all” where the pool
-    takes all that is left at start, as vLLM does, so that its size says nothing about need; else
-    “as needed”. host: “processor” where the host works on layers in its own memory, or “none”.
+    size and a part of the activations; spare_share: besides, this part of the whole memory.
+    block_tokens: tokens in a block. pad_tokens: a context is padded to a multiple of it. paging: a
+    key of `PAGINGS`. printed_tokens: a key of `PRINTED`. group_slack, steps_in_flight, state_slots:
+    see `paging.grouped`; window_share, states_share: `paging.shared`, the former also of models
+    whose entries stand for several tokens; compressed_blocks: `paging.compressed`. hidden_tile,
+    expert_tile: multiples to which MXFP4 experts are padded. pool_gib: a device's pool where its
+    size is set by hand (vLLM's kv_cache_memory_bytes), whatever the fraction; 0: what is left.
+    pool_taken: “all” where the pool takes all that is left at start, as vLLM does, so that its size
+    says nothing about need; else “as needed”. host: “processor” where the host works on layers in
+    its own memory, or “none”.
     flags: the version whose start command is known here. group: “older” for an engine of the past.
     """
 
@@ -77,6 +78,7 @@ class Engine:
     score_bytes: float = 0.0
     headroom_gib: float = 0.0
     headroom_share: float = 0.0
+    spare_share: float = 0.0
     batched_tokens: float = float("inf")
     whole_prompt_tokens: float = 0.0
     logit_rows: float = 0.0
@@ -216,7 +218,8 @@ def reserve(
         "non_torch": (engine.non_torch_gib + engine.link_gib * (devices > 1)) * GIB,
         "activation": activation,
         "graphs": engine.graphs_gib * GIB,
-        "headroom": np.maximum(engine.headroom_gib * GIB, engine.headroom_share * activation),
+        "headroom": np.maximum(engine.headroom_gib * GIB, engine.headroom_share * activation)
+        + engine.spare_share * total_bytes,
     }
     taken = dict.fromkeys(WHEN, 0)
     for name, term in terms.items():

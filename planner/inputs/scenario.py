@@ -10,11 +10,11 @@ from dataclasses import dataclass, fields
 
 from planner.engines import defaults
 from planner.engines.memory import Engine
-from planner.hardware import context, host, parallel
+from planner.hardware import adapters, context, host, parallel
 from planner.hardware.accelerator import Accelerator
 from planner.hardware.host import Placed
 from planner.hardware.parallel import Layout
-from planner.inputs import overrides, presets
+from planner.inputs import overrides, presets, unequal
 from planner.inputs.link import Named, Notice, Number, read_values, write
 from planner.models import drafting
 from planner.models.drafting import Drafter
@@ -51,7 +51,11 @@ DRAFT = {
     "drafted": Number("Drafted tokens", "tokens", 1, 16, whole=True),
     "accepted": Number("Acceptance length", "tokens a step", 1, 17),
 }
-ALL_NUMBERS = {**NUMBERS, **LENGTHS, **PARALLEL, **HOST, **DRAFT}
+LORA = {
+    "loras": Number("LoRA adapters", "adapters", 0, 4096, whole=True),
+    "lora_rank": Number("Rank of LoRA adapters", "", 1, 512, whole=True),
+}
+ALL_NUMBERS = {**NUMBERS, **LENGTHS, **PARALLEL, **HOST, **DRAFT, **LORA}
 # Parameters that came after the first links: left out of a link where they have this value, which
 # is what a link without them has always meant.
 ADDED = {
@@ -74,6 +78,8 @@ ADDED = {
     "drafted": 3,
     "accepted": 2,
     "dcp": 1,
+    "loras": 0,
+    "lora_rank": 16,
 }
 FIND = {
     "model": presets.model,
@@ -89,6 +95,15 @@ def _named(find):
     return Named(find, lambda default: f"{find(default).name} is used instead")
 
 
+def _device(text):
+    """A device by its id; several kinds of them are refused with the nearest that can be."""
+    refused = unequal.sentence(text)
+    if refused:
+        raise ValueError(f"“{shorten(text)}”: {refused}")
+    return presets.accelerator(text)
+
+
+FIND["device"] = _device
 PARAMETERS = {
     **{name: _named(find) for name, find in FIND.items()},
     **ALL_NUMBERS,
@@ -115,6 +130,7 @@ class Scenario:
     guesses tokens ahead, “mtp”, “eagle” or a model as above, “” for nobody; drafted: how many in a
     step; accepted: tokens that a step yields in the mean, the model's own among them. dcp:
     so many tensor-parallel devices that would store the same share out the tokens of a request.
+    loras: adapters that an engine holds room for at once; lora_rank: the largest rank of one.
     Raises ValueError, naming the input, on a value that is not allowed.
 
     >>> from planner import Scenario
@@ -152,6 +168,8 @@ class Scenario:
     drafted: int = 3
     accepted: float = 2
     dcp: int = 1
+    loras: int = 0
+    lora_rank: int = 16
 
     def __post_init__(self):
         for name, find in FIND.items():
@@ -193,6 +211,9 @@ class Scenario:
         refused = drafting.refusal(self.the_model, self.draft, self.pp)
         if refused:
             raise ValueError(f"draft: {refused}")
+        refused = adapters.refusal(self.the_model, self.loras)
+        if refused:
+            raise ValueError(f"loras: {refused}")
         if self.accepted > self.drafted + 1:
             raise ValueError(f"accepted: a step of {self.drafted} drafted tokens yields no more")
         try:
@@ -310,6 +331,10 @@ def decode(query: str | Mapping[str, Sequence[str]]) -> tuple[Scenario, tuple[No
         values["dcp"] = 1
     values |= _placeable(values, notices)
     values |= _draftable(values, notices)
+    refused = adapters.refusal(presets.model(values["model"]), values["loras"])
+    if refused:
+        notices.append(Notice("loras", refused[:1].upper() + refused[1:], "0 is used instead"))
+        values["loras"] = 0
     return Scenario(**values), tuple(notices)
 
 

@@ -12,6 +12,7 @@ SUGGESTED = (  # the current version of each engine that is most in use, servers
     "tensorrt-llm",
     "llama.cpp-cuda",
     "llama.cpp-metal",
+    "mlx",
     "llama.cpp-vulkan",
 )
 MOST_SUGGESTED = 4

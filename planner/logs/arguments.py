@@ -28,6 +28,7 @@ LISTED = re.compile(r"[({]['\"]?\w|\w+=")
 COMMANDS = (
     ("vllm", "vllm serve"),
     ("vllm", "vllm.entrypoints.openai.api_server"),
+    ("atom", "atom.entrypoints.openai_server"),
     ("sglang", "sglang.launch_server"),
     ("sglang", "sglang serve"),
     ("tensorrt-llm", "trtllm-serve serve"),

@@ -127,13 +127,15 @@ def _engine(reading, device):
         return reading.engine_id
     vendor = presets.accelerator(device).vendor
     rows = {"Apple": "llama.cpp-metal", "Intel": "llama.cpp-vulkan"}
+    if reading.dialect:
+        rows = {"Apple": "ollama-metal"} if reading.dialect == "ollama" else {}
     return rows.get(vendor, reading.engine_id)
 
 
 def _of_engine(reading, engine):
     name = presets.engine(engine).name
-    others = [row for row in ("vllm-0.26", "vllm-0.20", "llama.cpp-vulkan") if row != engine]
-    other = next(row for row in others if row[:4] == engine[:4])
+    others = ("vllm-0.26", "vllm-0.20") if reading.engine == "vllm" else ("llama.cpp-vulkan",)
+    other = next(row for row in others if row != engine)
 
     def vary(setup):
         known = setup.scenario.engine_as_is(other, setup.scenario.memory * GB)

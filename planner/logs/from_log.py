@@ -161,7 +161,7 @@ def _said(reading, link, notes):
     """Values of a link that the log states; those that it leaves out are not there."""
     model = presets.model(link["model"]) if link["model"] else None
     found = {**_layout(reading, model), **_load(reading), "engine": _engine(reading)}
-    found |= {**_left(reading, model), **_draft(reading, model)}
+    found |= {**_left(reading, model), **_draft(reading, model), **_adapters(reading)}
     if reading.total_gib is not None and reading.engine != "llama.cpp":
         found["memory"] = f"{reading.total_gib * GIB / GB:.3f}"
     found["set"] = _set(reading)
@@ -185,6 +185,14 @@ def _draft(reading, model):
         return {}
     count = NUMBERS_DRAFTED.nearest(reading.drafted or 1)
     return {"draft": drafting.MTP, "drafted": count}
+
+
+def _adapters(reading):
+    """Room for adapters; what is not said of it is what vLLM and SGLang set by themselves."""
+    if reading.lora_on != "True":
+        return {}
+    few = 8 if reading.engine == "sglang" else 1
+    return {"loras": reading.loras or few, "lora_rank": reading.lora_rank or 16}
 
 
 def _engine(reading):

@@ -14,7 +14,9 @@ from planner.units import GB, GIB
 TUNED = (
     r"meta|instruct|chat|hf|it|base|awq|gptq|int\d+|fp\d+|bf16|\d+bit|bnb|unsloth|gguf|dynamic|"
     r"static|block|per|tensor|pertensor|w\d+a\d+|i?q\d\w*|ud|nvfp4|mxfp4|"
-    r"autoround|qat|\d{4}"
+    r"autoround|qat|\d{4}|mlx|ct|pt|quantized(?:\.w\d+a\d+)?|unquantized|lmhead|mxfp8|"
+    # One's own way with a model of the same layout; gb10 and the like: for which device.
+    r"mtp|fast|turbo4?bit|abliterated|obliterated|uncensored|heretic|gb10|rtx\d{4}"
 )
 SIZES = r"k|m|s|l|xs|xl|xxs|nl|0|1"  # what may follow such a word, as in Q4_K_XL
 STORED = (  # part of a checkpoint's name: how its weights are stored

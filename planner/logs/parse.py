@@ -24,10 +24,30 @@ NAMES = {
     "sglang": "SGLang",
     "tensorrt-llm": "TensorRT-LLM",
     "llama.cpp": "llama.cpp",
+    "atom": "ATOM",
 }
-DIALECTS = {  # which speak as llama.cpp does: their names, and words that only they print
-    "ollama": ("ollama", re.compile(r'\bollama\b|source=ggml\.go|msg="model weights"')),
-    "ik": ("ik_llama.cpp", re.compile(r"\bmla_attn +=|\battn_max_b +=|c\^KV \(|ik_llama")),
+DIALECTS = {  # which speak as another does: whose words, their names, and what only they print
+    "ollama": (
+        "llama.cpp",
+        "ollama",
+        re.compile(r'\bollama\b|source=ggml\.go|msg="model weights"'),
+    ),
+    "ik": (
+        "llama.cpp",
+        "ik_llama.cpp",
+        re.compile(r"\bmla_attn +=|\battn_max_b +=|c\^KV \(|ik_llama"),
+    ),
+    "ascend": ("vllm", "vLLM on Ascend", re.compile(r"\bvllm[-_]ascend\b|plugin ascend\b")),
+    "kt": (
+        "sglang",
+        "KTransformers",
+        re.compile(r"\bkt[-_](?:num_gpu_experts|num-gpu-experts|cpuinfer)\b"),
+    ),
+}
+# Engines that print no figure of their memory, by words that only they print.
+SILENT = {
+    "MLX": re.compile(r"\bmlx_lm\b|\bmlx[-_]community/|Starting httpd at \S+ on port"),
+    "ExLlamaV3 (TabbyAPI)": re.compile(r"\bexllamav3\b|\btabbyAPI\b", re.I),
 }
 # Since which 0.x, the newest first; of which a log is that does not say.
 VLLM = ((34, "vllm-0.34"), (26, "vllm-0.26"), (20, "vllm"), (6, "vllm-0.20"), (0, "vllm-0.5"))
@@ -40,21 +60,23 @@ SHOWN = 300  # characters of a line that are kept
 class LogReading:
     """What a log says; None where it does not. Sizes of one device in GiB, whatever it calls them.
 
-    engine: vllm, sglang, tensorrt-llm, llama.cpp or ""; dialect: ollama or ik, which speak as
-    llama.cpp does. fraction: as set. total_gib: of the device; free_gib: at the moment that matters
-    to the engine. graphs_held_gib: what was kept back for graphs before they were captured; vLLM
-    since 0.27 adds it to activation_gib, where it stays if the log does not print it by itself too.
-    state_gib: recurrent states, beside the pool. needed_gib, longest_len: what one request would
-    have needed, and the longest that fits, where the engine refused to start. set_pool_gib,
-    set_blocks, set_tokens: a pool that somebody fixed. window_tokens: of SGLang's second pool, of
-    which window_share is a part. context_gib: cache and states together. llama.cpp's sizes are
-    summed over its devices, device_count of them. drafting, drafted, draft_model: speculative
-    decoding, and how many tokens it drafts. lines: for each figure, where it was read; ranks: which
-    rank said it. line_count: lines with anything in them.
+    engine: vllm, sglang, tensorrt-llm, llama.cpp, atom or ""; dialect: ollama, ik, ascend or kt,
+    which speak as one of these does; silent: one that prints no figures. fraction: as set.
+    total_gib: of the device; free_gib: at the moment that matters to the engine. graphs_held_gib:
+    what was kept back for graphs before they were captured; vLLM since 0.27 adds it to
+    activation_gib, where it stays if the log does not print it by itself too. state_gib: recurrent
+    states, beside the pool. needed_gib, longest_len: what one request would have needed, and the
+    longest that fits, where the engine refused to start. set_pool_gib, set_blocks, set_tokens: a
+    pool that somebody fixed. window_tokens: of SGLang's second pool, of which window_share is a
+    part. context_gib: cache and states together. llama.cpp's sizes are summed over its devices,
+    device_count of them. drafting, drafted, draft_model: speculative decoding, and how many tokens
+    it drafts. lines: for each figure, where it was read; ranks: which rank said it. line_count:
+    lines with anything in them.
     """
 
     engine: str = ""
     dialect: str | None = None
+    silent: str = ""
     version: str | None = None
     first_engine: str | None = None
     model: str | None = None
@@ -89,6 +111,9 @@ class LogReading:
     drafting: str | None = None
     drafted: int | None = None
     draft_model: str | None = None
+    lora_on: str | None = None
+    loras: int | None = None
+    lora_rank: int | None = None
     offload_gib: float | None = None
     offloaded_layers: int | None = None
     all_layers: int | None = None
@@ -132,6 +157,8 @@ class LogReading:
     @property
     def engine_id(self):
         """The row of presets/engines.csv that fits best, "" where no engine was recognised."""
+        if self.dialect in ("ascend", "kt"):
+            return "vllm-ascend" if self.dialect == "ascend" else "ktransformers"
         if self.engine == "vllm":
             # Only early versions print blocks, or tokens that are not concurrency times length;
             # without either sign one of the newer is meant.
@@ -141,6 +168,10 @@ class LogReading:
             return next(id for since, id in VLLM if minor >= since)
         if self.engine == "llama.cpp":
             device = (self.device or "").lower()
+            if self.dialect == "ik":
+                return "ik_llama.cpp"
+            if self.dialect == "ollama" and not device.startswith("vulkan"):
+                return "ollama-metal" if device.startswith(("metal", "mtl")) else "ollama-cuda"
             if device.startswith(("metal", "mtl", "vulkan")):
                 return "llama.cpp-vulkan" if device.startswith("vulkan") else "llama.cpp-metal"
             off = self.flash in ("0", "off", "disabled", "false")
@@ -150,7 +181,7 @@ class LogReading:
     @property
     def engine_name(self):
         """What the engine calls itself."""
-        return DIALECTS[self.dialect][0] if self.dialect else NAMES.get(self.engine, "")
+        return DIALECTS[self.dialect][1] if self.dialect else NAMES.get(self.engine, "")
 
     @property
     def groups_counted(self):
@@ -166,6 +197,11 @@ class LogReading:
 
     def missing(self):
         """What the comparison needs and this log does not say, a plain sentence each."""
+        if self.silent:
+            return (
+                f"{self.silent} prints no figures of its memory at start, so there is nothing to"
+                " compare. A plan with it as the engine says what to expect.",
+            )
         if not self.engine:
             known = ", ".join(NAMES.values())
             return (f"No line that {known} print at start was found. Paste the log from the top.",)
@@ -191,7 +227,7 @@ NEEDED = (
 
 
 def read_log(text: str | bytes) -> LogReading:
-    """Read a start-up log of vLLM, SGLang, TensorRT-LLM, llama.cpp or ollama. Never raises.
+    """Read a start-up log of one of `NAMES` or `DIALECTS`. Never raises.
 
     The engine is the one most of whose lines are there. Of several starts the last that came to a
     pool counts, of several ranks the one whose pool is least, as engines do: its terms are taken
@@ -212,8 +248,10 @@ def read_log(text: str | bytes) -> LogReading:
             rank = settled + KINDS.index(argument.kind)
             own[engine].append((rank, "each", [hit]))
     engine = max(NAMES, key=lambda each: len({hit.name for *_, row in own[each] for hit in row}))
-    if not own[engine]:
-        return LogReading(line_count=counted)
+    if not any(index < settled for index, *_ in own[engine]):
+        silent = next((name for name, words in SILENT.items() if words.search(text)), "")
+        if silent or not own[engine]:
+            return LogReading(silent=silent, line_count=counted)
     # What any engine says in words of its own counts before what looks like a setting.
     rows = own[engine] + [(settled + len(KINDS) + index, *rest) for index, *rest in own["any"]]
     chosen, starts = chosen_start(rows, places)
@@ -284,7 +322,7 @@ def _count_devices(rows, places, kept):
 
 
 def _hear_dialect(engine, text, kept):
-    for name, (_, words) in DIALECTS.items():
-        heard = words.search(text) if engine == "llama.cpp" else None
+    for name, (whose, _, words) in DIALECTS.items():
+        heard = words.search(text) if engine == whose else None
         if heard:
             kept.setdefault("dialect", Hit("dialect", name, heard.start()))

@@ -39,7 +39,7 @@ WORDS = {  # figures that are words, and how far such a word may reach
     "drafting": r"\w{1,40}",
     "draft_model": r"[^\s'\",]{1,200}",
     **dict.fromkeys(("expert_parallel_on", "data_attention", "eager"), r"True|False"),
-    **dict.fromkeys(("prefix_caching", "chunked_prefill"), r"True|False"),
+    **dict.fromkeys(("prefix_caching", "chunked_prefill", "lora_on"), r"True|False"),
 }
 # A number that goes on in the next line, or whose end was cut off, is none.
 NUMBER = r"(?:-?\d{1,3}(?:,\d{3}){1,4}|-?\d{1,13}(?:\.\d{1,20})?)(?!\d|,\d)"
@@ -49,7 +49,18 @@ UNITS = {"_gib": 1.0, "_mib": 1 / 1024, "_mb": 10**6 / GIB, "_gb": GB / GIB, "_b
 SIZES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 SIZES |= {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 COUNTED = {"": 1, "k": 10**3, "K": 2**10, "m": 10**6, "M": 2**20, "g": 10**9, "G": 2**30}
-WHOLE = ("tokens", "blocks", "parallel", "len", "sequences", "layers", "slots", "drafted")
+WHOLE = (
+    "tokens",
+    "blocks",
+    "parallel",
+    "len",
+    "sequences",
+    "layers",
+    "slots",
+    "drafted",
+    "loras",
+    "rank",
+)
 
 
 class Template(NamedTuple):
@@ -149,6 +160,7 @@ ENGINES = (
     "sglang",
     "tensorrt-llm",
     "llama.cpp",
+    "atom",
 )  # whose flags are long enough to be told alone
 
 

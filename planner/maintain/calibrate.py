@@ -164,7 +164,8 @@ def main():
     )
     earlier = made.rows.only(made.rows["load"] == "ran")
     step_s, prefill_s = fit.out_of_fold(steps, prefills, earlier)
-    timings = local.timings(steps, prefills, earlier, step_s, prefill_s)
+    by_engine = fit.out_of_fold(steps, prefills, earlier, by="engine")
+    timings = local.timings(steps, prefills, earlier, (step_s, prefill_s), by_engine)
 
     _write("timing.csv", ("constant", "value", "unit", "fitted_on"), _digits(constants(made)))
     lines = band_lines(made)

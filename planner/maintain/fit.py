@@ -36,13 +36,27 @@ GROUPS = {
         "gpt-fast",
         "tinychat",
         "transformers",
+        "ollama-cuda",
+        "ollama-metal",
+        "ik_llama.cpp",
+        "exllamav3",
+        "mlx",
     ),
     "older": ("other", "vllm-0.5", "deepspeed-mii", "deepspeed-habana", "fastertransformer"),
 }
 GROUP = {engine: group for group, engines in GROUPS.items() for engine in engines}
 
 # Four and five rows: their group's constants predict a left-out source better than their own.
-TOO_FEW = ("llama.cpp-vulkan", "transformers")
+TOO_FEW = ("llama.cpp-vulkan", "transformers", "mlx")
+
+# Without a measurement: the constants are those of the engine that each starts, or comes from.
+TAKEN_AS = {
+    "ollama-cuda": "llama.cpp-cuda",
+    "ollama-metal": "llama.cpp-metal",
+    "ik_llama.cpp": "llama.cpp-cuda",
+    "exllamav3": "exllamav2",
+}
+UNMEASURED = ("mlx", *TAKEN_AS)
 
 # Compared with the published ideal figure, "optimised" leaves these out with the older group.
 NOT_OPTIMISED = {*GROUPS["older"], "transformers"}
@@ -51,7 +65,7 @@ NOT_OPTIMISED = {*GROUPS["older"], "transformers"}
 # one request a layer with experts takes longer (vectors become matrices). Both were chosen on the
 # steps of one source on one device (DGX Spark), in sample: from B ** 0.7 to B ** 0.8 errors are
 # alike, while with independent requests the bandwidth's part leaves the possible.
-COVERED_POWER = {"llama.cpp-cuda": 0.75}
+COVERED_POWER = dict.fromkeys(("llama.cpp-cuda", "ollama-cuda", "ik_llama.cpp"), 0.75)
 BATCH_TERM = "batch_expert_layer"
 
 # Of which peak a prefill's part is; llama.cpp sends four pieces of a prompt through split layers.
@@ -59,8 +73,12 @@ PREFILL_PEAK = {
     **dict.fromkeys(GROUPS["older"], "own format"),
     "llama.cpp-cuda": "16-bit sums",
     "llama.cpp-cuda-nofa": "16-bit sums",
+    "ollama-cuda": "16-bit sums",
+    "ik_llama.cpp": "16-bit sums",
 }
-PIECES_UNDER_WAY = {name: 4 for name in GROUPS["local"] if name.startswith("llama.cpp")}
+PIECES_UNDER_WAY = {
+    name: 4 for name in GROUPS["local"] if TAKEN_AS.get(name, name).startswith("llama.cpp")
+}
 
 # Where each constant starts: a plausible value, how far from it it may go before the ridge is felt
 # as much as one wholly wrong row, and its least: no efficiency is above 1. Seconds, FLOPs, bytes.
@@ -228,8 +246,8 @@ def fit_steps(rows: Rows, use, earlier: Rows, use_earlier) -> dict[str, dict[str
         found[whole] = middle
         for name in engines:
             own = use & (engine == name)
-            found[name] = middle
-            if name not in TOO_FEW:
+            found[name] = found.get(TAKEN_AS.get(name), middle)
+            if name not in (*TOO_FEW, *TAKEN_AS):
                 terms = TERMS.get(name, TERMS[group])
                 weights = _evenly(source[own], 0.5)
                 found[name] = fit(own, terms, group, middle, ENGINE_PULL, weights)
@@ -254,7 +272,9 @@ def fit_prefills(rows: Rows, use, columns) -> dict[str, dict[str, float]]:
     middle = fit(use & is_local, start)
     found = dict.fromkeys(GROUPS["older"], older)
     for name in GROUPS["local"]:
-        found[name] = fit(use & (engine == name), np.array(list(middle.values())))
+        own = use & (engine == name)
+        taken = found.get(TAKEN_AS.get(name))
+        found[name] = taken or fit(own, np.array(list(middle.values())))
     return found
 
 

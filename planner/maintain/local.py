@@ -32,16 +32,38 @@ def band(engine, rows: Rows, predicted, use) -> tuple[float, float, str]:
     raise ValueError(f"{engine}: no rows to make a band of")
 
 
-def timings(steps: Rows, prefills: Rows, earlier: Rows, step_s, prefill_s) -> list[Timing]:
-    """The rows of presets/calibration.csv; step_s and prefill_s are the out-of-fold predictions."""
+def stranger_band(rows: Rows, predicted, use) -> tuple[float, float, str]:
+    """The same for an engine that nobody measured, from local ones that were left out whole.
+
+    Every engine counts as much as another, however many rows it has.
+    """
+    here = use & np.isin(rows["engine"], fit.GROUPS["local"])
+    far = np.abs(np.log(rows.measured_s[here] / predicted[here]))
+    _, place, count = np.unique(rows["engine"][here], return_inverse=True, return_counts=True)
+    order, weights = np.argsort(far), 1 / count[place]
+    share = np.cumsum(weights[order]) / np.sum(weights)
+    q = np.exp(far[order][np.searchsorted(share, BAND)])
+    return 1 / q, q, "local engines left out"
+
+
+def timings(steps: Rows, prefills: Rows, earlier: Rows, by_source, by_engine) -> list[Timing]:
+    """The rows of presets/calibration.csv.
+
+    by_source, by_engine: steps and prefills, seconds, as `fit.out_of_fold` predicts them.
+    """
+    step_s, prefill_s = by_source
     of_steps, of_prefills = fit.fit(steps, prefills, earlier)
     shared_pass = of_steps["other"]["pass_layer"]
     found = [IDEAL]
     for engine, group in fit.GROUP.items():
         step, prefill = of_steps[engine], of_prefills[engine]
         us = {term: step.get(term, 0.0) * 1e6 for term in fit.START if term.endswith("layer")}
-        decode = band(engine, steps, step_s, steps.fitted)
-        alone = band(engine, prefills, prefill_s, prefills.fitted)
+        if engine in fit.UNMEASURED:
+            decode = stranger_band(steps, by_engine[0], steps.fitted)
+            alone = stranger_band(prefills, by_engine[1], prefills.fitted)
+        else:
+            decode = band(engine, steps, step_s, steps.fitted)
+            alone = band(engine, prefills, prefill_s, prefills.fitted)
         own = _counted(steps, (engine,)), _counted(prefills, (engine,))
         found.append(
             Timing(
@@ -80,6 +102,8 @@ def timings(steps: Rows, prefills: Rows, earlier: Rows, step_s, prefill_s) -> li
 
 def _fitted_on(engine, group, steps, earlier):
     """Whose steps stand behind an engine's constants, in words."""
+    if engine in fit.TAKEN_AS:
+        return f"taken as {fit.TAKEN_AS[engine]}: no measurement of its own"
     if group == "local" and engine not in (fit.GROUPS[group][0], *fit.TOO_FEW):
         return "own steps, held near those of all local engines"
     if group == "older" and engine != fit.GROUPS[group][0]:

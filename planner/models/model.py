@@ -266,6 +266,12 @@ class Model:
         """Entries of the output head; 0 where the width is not known."""
         return self.head_parameters // self.width if self.width else 0
 
+    @property
+    def dense_parameters(self):
+        """Those of the layers that every token runs through: all but experts and what is beside."""
+        beside = self.embedding_parameters + self.head_parameters + self.vision_parameters
+        return self.parameters - beside - self.host_parameters - self.expert_parameters
+
     def read_parameters(self, tokens):
         """Parameters that one pass over so many tokens reads: the dense part, and experts covered.
 

@@ -4,7 +4,7 @@ import streamlit as st
 
 from planner.hardware import context
 from planner.inputs import presets
-from planner.inputs.scenario import DRAFT, HOST
+from planner.inputs.scenario import DRAFT, HOST, LORA
 from planner.models import drafting
 from planner.pages import controls
 
@@ -58,6 +58,13 @@ def drafter():
         "A drafter model must have the same tokenizer.",
     )
     for name, spec in DRAFT.items() if now.draft else ():
+        number(name, spec)
+
+
+def adapters():
+    """Choose how many adapters there is room for at once, and of which rank."""
+    st.caption("vLLM's --max-loras and --max-lora-rank: room is set apart when the engine starts.")
+    for name, spec in LORA.items():
         number(name, spec)
 
 

@@ -282,5 +282,6 @@ FOLDED = (
     ("lengths", "Prompt and output", lengths),
     ("host", "Host memory", folded_inputs.host),
     ("draft", "Speculative decoding", folded_inputs.drafter),
+    ("lora", "LoRA adapters", folded_inputs.adapters),
     ("engine", "Engine figures", figures),
 )

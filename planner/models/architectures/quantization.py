@@ -304,7 +304,16 @@ def _hqq(table):
     return stored and Scheme(stored)
 
 
+def _exl3(table):
+    """EXL3: a mean number of bits a weight, and another for the head."""
+    bits = table.get("bits")
+    if not isinstance(bits, (int, float)) or isinstance(bits, bool) or not 1 <= bits <= 8:
+        return None
+    return Scheme(Stored("exl3", bits))
+
+
 _PRODUCERS = {
+    "exl3": _exl3,
     "fp8": lambda table: _mixed(table) if table.get("moe_quant_algo") else _fine_fp8(table),
     "fbgemm": lambda table: Scheme(FP8),
     "mxfp4": lambda table: Scheme(PLAIN, experts=MXFP4),

@@ -7,6 +7,7 @@
 const MOST = 60
 const PATIENCE_MS = 5000 // then the choice is given up
 const COUNTED = /^\s*(\d+)\s*[x×*]\s*(.*)$/i // 2x H100
+const APART = /\s*[+&,]\s*|\s+and\s+/i // 2x 3090 + 4090
 const TUNED = /(instruct|chat|it|hf)$/ // of the shape that it was tuned from
 const LEAST_PREFIX = 5 // letters of a name that a longer text may begin with
 const lists = new Map() // by address
@@ -55,6 +56,18 @@ function found(options, text) {
   })
   const kept = scored.filter((each) => each.score < Infinity)
   return kept.sort((a, b) => a.score - b.score || a.rank - b.rank)
+}
+
+/** The nearest to devices of several kinds, a row; null where the text names no two. */
+function nearest(options, text) {
+  const parts = text.split(APART).map((part) => part.match(COUNTED) || part.match(/^\s*(\d+)\s+(.*)$/) || [null, "1", part])
+  if (parts.length < 2) return null
+  const named = parts.map(([, , name]) => found(options, name.trim())[0]?.option)
+  if (named.some((option) => !option) || new Set(named.map(({ id }) => id)).size < 2) return null
+  const least = named.reduce((a, b) => (parseFloat(b.note) < parseFloat(a.note) ? b : a))
+  const count = String(parts.reduce((sum, [, each]) => sum + Number(each), 0))
+  const note = "unequal devices are not modelled: as many of the smaller"
+  return { id: least.id, name: `${count} × ${least.name}`, shown: least.name, count, note }
 }
 
 // What is sent while the connection is down is lost.
@@ -114,6 +127,8 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
       count,
       note: by && !packed(option.name).includes(packed(by)) ? `as ${by}` : option.note,
     }))
+    const mixed = counted && nearest(options, text)
+    if (mixed) state.rows = [mixed]
     const exact = best.length && best[0].score < 1
     const other = { id: null, typed, name: `${unknown} “${typed}”`, note: "" }
     if (unknown && typed && !exact) typed.includes("/") ? state.rows.unshift(other) : state.rows.push(other)
