@@ -25,7 +25,7 @@ from planner.inputs.scenario import (
     encode,
 )
 from planner.lesson import plan_questions
-from planner.pages import predict, screen
+from planner.pages import pins, predict, screen
 from planner.pages.components import component
 from planner.stage.stops import STOPS, octaves
 
@@ -48,10 +48,11 @@ def scenario() -> tuple[Scenario, tuple[Notice, ...]]:
     """The scenario of this session and what was wrong with the link it came from."""
     state = st.session_state
     if entered("plan"):
-        query, shared = predict.split(screen.read(address()))
+        given, wrong = pins.read(screen.read(address()))
+        query, shared = predict.split(given)
         if query or shared or "scenario" not in state:
             state.scenario, state.notices = decode(query)
-            state.notices += predict.read("plan", shared, plan_questions.ASKABLE)
+            state.notices += wrong + predict.read("plan", shared, plan_questions.ASKABLE)
     return state.scenario, state.notices
 
 
@@ -110,7 +111,8 @@ def slider(key: str, spec: Number, stops: list[float], value: float, moved):
 
 def link():
     """Write the address bar and offer to copy it."""
-    write_address(encode(st.session_state.scenario) + predict.suffix("plan", **screen.parameters()))
+    more = {**screen.parameters(), **pins.parameters()}
+    write_address(encode(st.session_state.scenario) + predict.suffix("plan", **more))
 
 
 def write_address(query: str):
@@ -198,12 +200,12 @@ def show_notices(notices: tuple[Notice, ...]):
             st.text("\n".join(lines))
 
 
-def examples(named=presets.examples, told: bool = True):
+def examples(named=presets.examples, told: bool = True, **kept: str):
     """Named scenarios, each an ordinary link within this tab, and the way back to the start.
 
-    told: whether their sentences may be seen, which hold results.
+    told: whether their sentences may be seen, which hold results. kept: parameters that stay.
     """
-    view = urlencode(screen.parameters())
+    view = urlencode({**screen.parameters(), **kept})
     rows = [(f"?{each.query}&{view}", each.title, each.sentence) for each in named()]
     rows.append((f"?{view}", "Reset", "Back to the start."))
     links = " · ".join(

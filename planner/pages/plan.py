@@ -9,6 +9,7 @@ from planner.pages import (
     inputs,
     path,
     pinned,
+    pins,
     predict,
     screen,
     stage,
@@ -28,7 +29,7 @@ with st.sidebar:
     if not predict.asked_on("plan").open:  # a comparison would tell what is asked
         pinned.button()
     screen.switch(turning=bool(path.stop("plan")))
-    controls.examples(told=not predict.asked_on("plan").open)
+    controls.examples(told=not predict.asked_on("plan").open, **pins.parameters())
 
 evaluation = evaluate(scenario)
 own = evaluation.plan
