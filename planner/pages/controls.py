@@ -58,13 +58,18 @@ def scenario() -> tuple[Scenario, tuple[Notice, ...]]:
 
 def address() -> dict[str, list[str]]:
     """The parameters of the address, less Streamlit's own."""
-    return {name: st.query_params.get_all(name) for name in st.query_params if name not in EMBED}
+    _, given = st.session_state.get("returned_to", ("", None))
+    if given is None:
+        given = {name: st.query_params.get_all(name) for name in st.query_params}
+    return {name: values for name, values in given.items() if name not in EMBED}
 
 
 def entered(page: str) -> bool:
     """Whether this run is the page's first since it was come to: then its address counts."""
     state = st.session_state
     first = state.get("at") != page
+    if not first or state.get("returned_to", (page,))[0] != page:
+        state.pop("returned_to", None)
     if first:
         state.at, state.given = page, bool(address())
     return first
@@ -115,11 +120,13 @@ def link():
     write_address(encode(st.session_state.scenario) + predict.suffix("plan", **more))
 
 
-def write_address(query: str):
+def write_address(query: str, steps: bool = True):
     """Put a page's whole state into the address bar, with a button that copies it.
 
     A browser whose session is gone (its server was restarted, or another took over) gives back what
     it showed of a page that comes without parameters, once.
+
+    steps: whether settled changes make history, so that Back undoes the last one.
     """
     state = st.session_state
 
@@ -127,13 +134,22 @@ def write_address(query: str):
         st.query_params.from_dict(parse_qs(state.link.lost, keep_blank_values=True))
         state.pop("at")
 
+    def gone_back():
+        # What the address says now; Streamlit may know of it a step late.
+        state.returned, _, query = state.link.returned.partition("@")
+        state.returned_to = state.pop("at"), parse_qs(query, keep_blank_values=True)
+
     _link(
         key="link",
         data={
             "query": query,
             "session": state.setdefault("session", token_hex(8)),
             "given": state.get("given", True),
+            "page": state.get("at"),
+            "steps": steps,
+            "returned": state.get("returned", ""),
         },
+        on_returned_change=gone_back,
         on_theme_change=lambda: None,  # a rerun is all it takes
         on_lost_change=found_again,
     )

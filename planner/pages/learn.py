@@ -229,7 +229,7 @@ def closed(visit: Visit, asked: predict.Asked | None = None, early: bool = False
             asked.share()
         _sources({*visit.view.sources, *(each.source for each in (*believed, *used))} - {""})
     with st.container(horizontal=True, key="tools", vertical_alignment="center"):
-        controls.write_address(visit.address)
+        controls.write_address(visit.address, steps=False)
         on_path = path.stop(visit.page)
         screen.switch(turning=bool(on_path or screen.presenting()))
         if not on_path:
