@@ -47,7 +47,7 @@ def test_pin_change_compare_and_take_the_link_along(app, chromium):
     page = visit()
     page.goto(app)
     idle(page)
-    page.get_by_role("button", name="Pin for comparison").click()
+    page.get_by_role("button", name="Pin", exact=True).click()
     idle(page)
     context = page.locator(".st-key-slider-context input[type=text]")
     context.fill("32,768")

@@ -165,8 +165,7 @@ if comparison.variants:
 else:
     st.title("Compare up to four plans side by side", anchor=False)
     st.markdown(
-        "Press “Pin for comparison” in the planner, change anything, and come back. "
-        "Or start from an example:"
+        "Press “Pin” in the planner, change anything, and come back. Or start from an example:"
     )
     start.links([(each.query, "", each.title, each.sentence) for each in presets.comparisons()])
     st.page_link("planner/pages/plan.py", label="To the planner")

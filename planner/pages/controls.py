@@ -141,6 +141,7 @@ def write_address(query: str, steps: bool = True):
 
     _link(
         key="link",
+        width="content",
         data={
             "query": query,
             "session": state.setdefault("session", token_hex(8)),

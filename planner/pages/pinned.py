@@ -32,11 +32,12 @@ def button():
     """Pin the planner's present scenario, and the way to what is pinned."""
     found = pins.held()
     st.button(
-        "Pin for comparison",
+        "Pin",
         key="pin",
-        icon=":material/keep:",
         disabled=not addable(),
-        help="Four are pinned, which is all there is room for." if found.full else None,
+        help="Four are pinned, which is all there is room for."
+        if found.full
+        else "Keep this plan to compare it with others.",
         on_click=lambda: pins.keep(pins.held().added(Variant(st.session_state.scenario))),
     )
     if found.variants:

@@ -5,8 +5,8 @@
 // restart, another instance), what it last showed under an address is given back to that session.
 //
 // data: query, the state; session, which one the server holds; given, whether it came by a link;
-// page, its name; steps, whether its changes make history; returned, the last entry gone back to that the server
-// has taken.
+// page, its name; steps, whether its changes make history; returned, the last entry gone back to that
+// the server has taken.
 
 const PAUSE_MS = 1000 // of the hand; what it changes of one input without a pause is one change
 const PATIENCE_MS = 3000 // then an entry that was gone back to is asked for again
@@ -19,14 +19,6 @@ let at = null // the path under which it was
 let entry = {} // of the history: its path and page, the parameters it changed, and by which stroke
 let returns = 0 // how often one went back or forward
 let returning = null // an entry that was gone back to and is not shown yet; left, the page before it
-const PHONE = matchMedia("(max-width: 640px)")
-
-// On a phone the drawer covers the page: it closes once a page was chosen in it.
-document.addEventListener("click", ({ target }) => {
-  if (!PHONE.matches || !target.closest?.("[data-testid=stSidebarNavLink]")) return
-  const close = () => document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click()
-  setTimeout(close, 0) // after the page has taken the click
-})
 
 // The hand's strokes, counted: one lasts while a button or key is down, and over short pauses.
 let stroke = 0
