@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from planner import answer, describe
+from planner import answer, describe, explain
 from planner.charts import tables as plan_tables
 from planner.charts.picture import Picture
 from planner.pages import tables
@@ -39,8 +39,9 @@ def _tables(_, pictures):
 
 
 def _engine(evaluation, _):
+    st.text(explain.memory_help(evaluation))
     if evaluation.ideal:
-        st.markdown("No engine is chosen: weights and cache have the whole memory to themselves.")
+        st.markdown("No engine is chosen: weights and cache have all of it to themselves.")
         return
     st.text(evaluation.reserve.line())
     st.dataframe(plan_tables.reserve(evaluation), hide_index=True, key="reserve-table")
