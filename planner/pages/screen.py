@@ -46,6 +46,14 @@ DRAWER = """<style>
   [data-testid=stSidebarContent] { display: flex; flex-direction: column }
   [data-testid=stSidebarNav] { order: 2 }
 }
+.drawer-verdict {
+  position: fixed; bottom: 0; left: 0; z-index: 1000000; box-sizing: border-box;
+  padding: 0.5rem 1.25rem; color: #FFF; font-weight: 600; background: #5B6069;
+  &[data-state=fits] { background: #007A59; &::before { content: "✓ " } }
+  &[data-state=tight] { background: #8F5E12; &::before { content: "! " } }
+  &[data-state=not] { background: #B84F00; &::before { content: "✕ " } }
+}
+@media print { .drawer-verdict { display: none } }
 </style>"""
 # Streamlit's captions are too faint for small type (contrast 3.7 where 4.5 is asked), and so is
 # white on the blue of a dark page.
