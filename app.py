@@ -4,10 +4,11 @@ import streamlit as st
 
 if __name__ == "__main__":  # a page is asked for
     from planner.lesson import words
-    from planner.pages import failed
+    from planner.pages import failed, screen
     from planner.pages.turns import turn
 
     st.set_page_config(page_title="LLM capacity planner", layout="wide", initial_sidebar_state=320)
+    screen.frame()
     plan = [
         st.Page("planner/pages/plan.py", title="Plan", default=True),
         st.Page("planner/pages/size.py", title="Size"),

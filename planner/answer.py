@@ -164,7 +164,10 @@ def _counted(evaluation):
     if plan.device_weights_bytes > plan.memory_usable_bytes:
         weights = describe.data(plan.device_weights_bytes)
         return answer, f"The weights alone need {weights}{where}."
-    return answer, ""
+    cache = describe.data(plan.memory_needed_bytes - plan.device_weights_bytes)
+    room = describe.data(plan.memory_usable_bytes - plan.device_weights_bytes)
+    most = f"{_up_to(plan.max_concurrency)} fit" if plan.max_concurrency else "not one request fits"
+    return answer, f"The cache needs {cache} and has {room} beside the weights{where}; {most}."
 
 
 def _with_engine(evaluation):

@@ -105,3 +105,21 @@ def test_on_a_phone_the_drawer_closes_once_a_page_is_chosen(browse):
     page.get_by_role("link", name="Compare", exact=True).first.click()
     expect(page.locator("h1")).to_have_text("Compare up to four plans side by side")
     expect(page.get_by_test_id("stExpandSidebarButton")).to_be_visible()
+
+
+def test_a_phone_s_drawer_closes_by_itself_and_says_the_verdict_while_open(browse):
+    page = browse("log", ".stHeading h1", viewport={"width": 390, "height": 844})
+    drawer, foot = page.locator("[data-testid=stSidebar]"), page.locator(".drawer-verdict")
+    open_ = page.locator("[data-testid=stExpandSidebarButton]")
+    open_.click()
+    expect(drawer).to_be_in_viewport()
+    page.reload()
+    idle(page, ".stHeading h1")
+    expect(drawer).not_to_be_in_viewport()
+    open_.click()
+    page.locator("[data-testid=stSidebarNavLink]", has_text="Plan").click()
+    page.locator(".stage h1").wait_for()
+    expect(drawer).not_to_be_in_viewport()
+    expect(foot).to_be_hidden()
+    open_.click()
+    expect(foot).to_have_text(page.locator(".stage h1").inner_text())

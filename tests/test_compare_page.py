@@ -1,6 +1,6 @@
 """The Compare page without a browser: it shows what is in its link and survives any."""
 
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote_plus
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -54,6 +54,37 @@ def test_pinning_changing_comparing():
     assert len(held(page).variants) == 2
     page.button(key="add").click().run()
     assert held(page).variants[2].scenario == Scenario("lesson-7b-mha", device="h200-sxm")
+
+
+def test_pins_are_in_the_planner_s_address_and_come_back_with_it():
+    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30).run()
+    assert "pins=" not in html(page)
+    pin(page)
+    choose(page, "model", "lesson-7b-mha")
+    pinned = Comparison((Variant(Scenario()),))
+    assert f"pins={quote_plus(encode(pinned))}" in html(page)  # the examples keep what is pinned
+    again = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+    again.query_params["model"] = "lesson-7b-mha"
+    again.query_params["pins"] = encode(pinned)
+    again.run()
+    assert not again.exception
+    assert not again.warning
+    assert again.session_state.scenario == Scenario("lesson-7b-mha")
+    assert held(again) == pinned
+    assert not again.button(key="pin").disabled
+
+
+def test_a_bad_pin_is_named_and_the_plan_stands():
+    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+    page.query_params["context"] = "4096"
+    page.query_params["pins"] = "a=context%3D-5&z=1"
+    page.run()
+    assert not page.exception
+    assert page.session_state.scenario == Scenario(context=4096)
+    assert [each.problem for each in page.session_state.notices] == [
+        "Pinned: Not a parameter of this page: “z”",
+        "Pinned: “-5” is less than 128",
+    ]
 
 
 def test_the_start_says_how_to_begin():

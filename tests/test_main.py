@@ -39,7 +39,8 @@ def test_it_fits_and_says_so(capsys):
 
 
 def test_it_does_not_fit(capsys):
-    status, out, _ = ran(capsys, "http://localhost:8501/?model=lesson-7b-mha&memory=40&present=1")
+    pinned = "present=1&pins=v%3D1%26a%3Dmodel%253Dllama-3.1-8b"
+    status, out, _ = ran(capsys, f"http://localhost:8501/?model=lesson-7b-mha&memory=40&{pinned}")
     assert status == 1
     assert out.startswith("Does not fit")
 

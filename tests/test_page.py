@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from planner import Scenario, answer, decode, describe, encode, evaluate, ways
 from planner.hardware.parallel import Layout
 from planner.inputs import presets, support
-from planner.pages import controls, inputs
+from planner.pages import controls, inputs, reasons
 from planner.reports import commands
 from tests.browser import ROOT
 from tests.scenes import figures, frames, notes, sent, shown
@@ -143,15 +143,16 @@ def test_what_a_link_says_stays_text():
     assert page.text[0].value.startswith("model: “<b>x</b>**y**")
 
 
-@pytest.mark.parametrize("key", ["arithmetic", "numbers", "left-out"])
-def test_what_is_folded_opens(key):
+@pytest.mark.parametrize("tab", reasons.SHOWN)
+def test_a_tab_is_worked_out_only_while_it_is_open(tab):
     page = opened()
-    before = len(page.markdown)
-    page.session_state[key] = True
+    first = next(iter(reasons.SHOWN))
+    assert [each.label for each in page.tabs if each.children] == [first]
+    page.session_state["more"] = tab
     page.run()
     assert not page.exception
-    assert len(page.markdown) > before
-    if key == "numbers":
+    assert [each.label for each in page.tabs if each.children] == [tab]
+    if tab == "Tables":
         assert len(page.dataframe) == 4
 
 
@@ -208,7 +209,6 @@ def test_a_pasted_config_becomes_the_model_and_travels_in_the_link():
     page = asked("config.json")
     page.text_area(key="config-text").set_value(LLAMA)
     page.text_input(key="config-name").set_value("Mine").run()
-    click(page, "Read")
     assert any("32,768 bytes per token" in each.value for each in page.markdown)
     click(page, "Use this model")
     assert not page.exception
@@ -232,9 +232,9 @@ def test_a_pasted_config_becomes_the_model_and_travels_in_the_link():
 def test_a_config_that_cannot_be_read_is_refused_with_its_reason(text, why):
     page = asked("config.json")
     page.text_area(key="config-text").set_value(text).run()
-    click(page, "Read")
     assert not page.exception
-    assert any(why in each.value for each in page.text), [each.value for each in page.text]
+    assert len(page.text) == 1
+    assert why in page.text[0].value
 
 
 def test_a_model_that_cannot_be_looked_up_says_why(monkeypatch):
@@ -304,9 +304,10 @@ def test_every_model_s_page_is_whole(model):
     page = opened(f"model={model}&device=b200-sxm")
     assert not page.exception
     assert not page.text
-    page.session_state["model-box"] = page.session_state["arithmetic"] = True
-    page.run()
-    assert not page.exception
+    for tab in ("Model", "Arithmetic"):
+        page.session_state["more"] = tab
+        page.run()
+        assert not page.exception
 
 
 @pytest.mark.parametrize("engine", presets.engines(), ids=str)
@@ -314,10 +315,11 @@ def test_every_engine_s_page_is_whole(engine):
     page = opened(f"model=llama-3.1-8b&device=h100-sxm&engine={engine}&prompt=1000&output=200")
     assert not page.exception
     assert not page.text
-    page.session_state["engine-box"] = page.session_state["arithmetic"] = True
-    page.session_state["left-out"] = page.session_state["reserve-box"] = True
-    page.run()
-    assert not page.exception
+    page.session_state["engine-box"] = True
+    for tab in ("Arithmetic", "Engine memory"):
+        page.session_state["more"] = tab
+        page.run()
+        assert not page.exception
     assert len(shown(page)["charts"]) == (4 if engine == "ideal" else 5)
     kinds = notes(page)
     counted = [kinds.pop(name) for name in ("weights", "cache", "token")]

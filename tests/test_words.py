@@ -94,6 +94,7 @@ def test_the_verdict_that_does_not_fit_says_what_would():
     said, detail = answer.verdict(evaluate(Scenario(model="lesson-7b-mha")))
     assert said == "Does not fit: 2.72 GB too much."
     assert detail == (
+        "The cache needs 68.7 GB and has 66.0 GB beside the weights; up to 15 requests fit. "
         "It would fit with 15 requests, or 7,867 tokens each, or an 8-bit cache, or 2 devices, "
         "or 82.8 GB of memory."
     )

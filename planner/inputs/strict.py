@@ -13,7 +13,8 @@ from planner.inputs import question, scenario
 from planner.inputs.link import Notice
 from planner.models.notation import shorten
 
-PAGE_ONLY = ("present", "board", "embed", "embed_options")  # how a page looks, not what it plans
+# How a page looks and what it keeps beside its plan, not what it plans.
+PAGE_ONLY = ("present", "board", "pins", "embed", "embed_options")
 MAX_QUERY = 16_000  # characters; a model's notation has at most 4,000
 MAX_FIELDS = 100
 

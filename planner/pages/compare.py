@@ -10,7 +10,7 @@ from planner import describe
 from planner.compare import differences, mistakes, overlays
 from planner.compare.comparison import LETTERS, NAME_LENGTH, SAY_LENGTH, Comparison, Variant, encode
 from planner.inputs import presets, question
-from planner.pages import controls, pinned, screen, start, tables, take_along
+from planner.pages import controls, pinned, pins, screen, start, tables, take_along
 
 TABLE = """<style>
 .compared { border-collapse: collapse; width: 100%; font-size: 0.875rem }
@@ -33,8 +33,8 @@ def variants(found: Comparison):
                 key=key,
                 max_chars=NAME_LENGTH,
                 placeholder=f"{wrong.label} (wrong)" if wrong else each.scenario.the_model.name,
-                on_change=lambda place=place, key=key: pinned.keep(
-                    pinned.held().renamed(place, st.session_state[key])
+                on_change=lambda place=place, key=key: pins.keep(
+                    pins.held().renamed(place, st.session_state[key])
                 ),
             )
             with st.container(horizontal=True, gap="small", key=f"tools-{place}"):
@@ -46,13 +46,13 @@ def variants(found: Comparison):
                         f"Swap with {LETTERS[place - 1].upper()}",
                         key=f"swap-{place}",
                         type="tertiary",
-                        on_click=lambda place=place: pinned.keep(pinned.held().swapped(place)),
+                        on_click=lambda place=place: pins.keep(pins.held().swapped(place)),
                     )
                 st.button(
                     "Remove",
                     key=f"remove-{place}",
                     type="tertiary",
-                    on_click=lambda place=place: pinned.keep(pinned.held().removed(place)),
+                    on_click=lambda place=place: pins.keep(pins.held().removed(place)),
                 )
 
 
@@ -63,7 +63,7 @@ def add():
         "Add the present plan",
         key="add",
         help=f"{scenario.the_model.name}, {scenario.concurrency:,} × {scenario.context:,} tokens",
-        on_click=lambda: pinned.keep(pinned.held().added(Variant(scenario))),
+        on_click=lambda: pins.keep(pins.held().added(Variant(scenario))),
     )
 
 
@@ -74,7 +74,7 @@ def sentence(found: Comparison):
 
     def said():
         say = question.plain(st.session_state["compare-say"])
-        pinned.keep(Comparison(pinned.held().variants, say))
+        pins.keep(Comparison(pins.held().variants, say))
 
     st.text_input("Say (plain text)", key="compare-say", max_chars=SAY_LENGTH, on_change=said)
 
@@ -135,8 +135,8 @@ def wrong(found: Comparison):
                 "Full" if found.full else f"Show as {LETTERS[len(found.variants)].upper()}",
                 key=f"wrong-{name}",
                 disabled=found.full or Variant(scenario, mistake=name) in found.variants,
-                on_click=lambda name=name: pinned.keep(
-                    pinned.held().added(Variant(scenario, mistake=name))
+                on_click=lambda name=name: pins.keep(
+                    pins.held().added(Variant(scenario, mistake=name))
                 ),
             )
     rest = [
@@ -165,8 +165,7 @@ if comparison.variants:
 else:
     st.title("Compare up to four plans side by side", anchor=False)
     st.markdown(
-        "Press “Pin for comparison” in the planner, change anything, and come back. "
-        "Or start from an example:"
+        "Press “Pin” in the planner, change anything, and come back. Or start from an example:"
     )
     start.links([(each.query, "", each.title, each.sentence) for each in presets.comparisons()])
     st.page_link("planner/pages/plan.py", label="To the planner")

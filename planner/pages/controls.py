@@ -25,7 +25,7 @@ from planner.inputs.scenario import (
     encode,
 )
 from planner.lesson import plan_questions
-from planner.pages import failed, predict, screen
+from planner.pages import failed, pins, predict, screen
 from planner.pages.components import component
 from planner.stage.stops import STOPS, octaves
 
@@ -48,22 +48,28 @@ def scenario() -> tuple[Scenario, tuple[Notice, ...]]:
     """The scenario of this session and what was wrong with the link it came from."""
     state = st.session_state
     if entered("plan"):
-        query, shared = predict.split(screen.read(address()))
+        given, wrong = pins.read(screen.read(address()))
+        query, shared = predict.split(given)
         if query or shared or "scenario" not in state:
             state.scenario, state.notices = decode(query)
-            state.notices += predict.read("plan", shared, plan_questions.ASKABLE)
+            state.notices += wrong + predict.read("plan", shared, plan_questions.ASKABLE)
     return state.scenario, state.notices
 
 
 def address() -> dict[str, list[str]]:
     """The parameters of the address, less Streamlit's own."""
-    return {name: st.query_params.get_all(name) for name in st.query_params if name not in EMBED}
+    _, given = st.session_state.get("returned_to", ("", None))
+    if given is None:
+        given = {name: st.query_params.get_all(name) for name in st.query_params}
+    return {name: values for name, values in given.items() if name not in EMBED}
 
 
 def entered(page: str) -> bool:
     """Whether this run is the page's first since it was come to: then its address counts."""
     state = st.session_state
     first = state.get("at") != page
+    if not first or state.get("returned_to", (page,))[0] != page:
+        state.pop("returned_to", None)
     if first:
         state.at, state.given = page, bool(address())
     return first
@@ -110,14 +116,17 @@ def slider(key: str, spec: Number, stops: list[float], value: float, moved):
 
 def link():
     """Write the address bar and offer to copy it."""
-    write_address(encode(st.session_state.scenario) + predict.suffix("plan", **screen.parameters()))
+    more = {**screen.parameters(), **pins.parameters()}
+    write_address(encode(st.session_state.scenario) + predict.suffix("plan", **more))
 
 
-def write_address(query: str):
+def write_address(query: str, steps: bool = True):
     """Put a page's whole state into the address bar, with a button that copies it.
 
     A browser whose session is gone (its server was restarted, or another took over) gives back what
     it showed of a page that comes without parameters, once.
+
+    steps: whether settled changes make history, so that Back undoes the last one.
     """
     state = st.session_state
     failed.written(f"{screen.address()}?{query}")
@@ -126,13 +135,23 @@ def write_address(query: str):
         st.query_params.from_dict(parse_qs(state.link.lost, keep_blank_values=True))
         state.pop("at")
 
+    def gone_back():
+        # What the address says now; Streamlit may know of it a step late.
+        state.returned, _, query = state.link.returned.partition("@")
+        state.returned_to = state.pop("at"), parse_qs(query, keep_blank_values=True)
+
     _link(
         key="link",
+        width="content",
         data={
             "query": query,
             "session": state.setdefault("session", token_hex(8)),
             "given": state.get("given", True),
+            "page": state.get("at"),
+            "steps": steps,
+            "returned": state.get("returned", ""),
         },
+        on_returned_change=gone_back,
         on_theme_change=lambda: None,  # a rerun is all it takes
         on_lost_change=found_again,
     )
@@ -199,12 +218,12 @@ def show_notices(notices: tuple[Notice, ...]):
             st.text("\n".join(lines))
 
 
-def examples(named=presets.examples, told: bool = True):
+def examples(named=presets.examples, told: bool = True, **kept: str):
     """Named scenarios, each an ordinary link within this tab, and the way back to the start.
 
-    told: whether their sentences may be seen, which hold results.
+    told: whether their sentences may be seen, which hold results. kept: parameters that stay.
     """
-    view = urlencode(screen.parameters())
+    view = urlencode({**screen.parameters(), **kept})
     rows = [(f"?{each.query}&{view}", each.title, each.sentence) for each in named()]
     rows.append((f"?{view}", "Reset", "Back to the start."))
     links = " · ".join(

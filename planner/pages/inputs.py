@@ -6,7 +6,7 @@ away, and one line says how it stands.
 
 import streamlit as st
 
-from planner import describe
+from planner import describe, explain
 from planner.hardware import parallel
 from planner.inputs import overrides, presets, support
 from planner.inputs.link import Notice
@@ -158,6 +158,7 @@ def engine():
         able if now.engine in able else [*able, now.engine],
         _engine_name,
         help="Those that run on the device. Without one, times are lower bounds.",
+        filter_mode="contains",  # in the order of the list: on NVIDIA, CUDA before Vulkan
     )
     remark = support.remark(now.engine, now.device)
     if remark:
@@ -174,6 +175,7 @@ def _engine_name(id):
 def memory():
     """Memory and compute of a device, where they differ from its data sheet."""
     controls.number("memory")
+    st.caption(explain.memory_help(evaluate(st.session_state.scenario)))
     controls.number("peak")
 
 

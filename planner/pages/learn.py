@@ -268,7 +268,7 @@ def closed(visit: Visit, asked: predict.Asked | None = None, early: bool = False
 
 
 def _tools(visit):
-    controls.write_address(visit.address)
+    controls.write_address(visit.address, steps=False)
     screen.switch(turning=bool(path.stop(visit.page) or screen.presenting()))
 
 

@@ -10,9 +10,11 @@ from planner.models.hub import HubError, fetch_config
 from planner.models.model import LayerGroup, Model
 from planner.models.notation import model_to_text
 from planner.pages import controls
+from planner.pages.components import component
 from planner.units import GIGA
 from planner.web.options import options
 
+_paste = component("paste")
 WAYS = ["Model id", "config.json", "By hand"]
 LAYER_COLUMNS = {
     "layers": "Layers",
@@ -79,6 +81,7 @@ def _look_up(name):
 def _by_config():
     name = st.text_input("What to call it", key="config-name", max_chars=60)
     text = st.text_area("Paste a config.json", height=160, key="config-text")
+    _paste(key="paste")
     file = st.file_uploader("or choose the file", type=["json"], max_upload_size=4)
     size = st.number_input(
         "Size of the weight files (GB), if you know it",
@@ -86,9 +89,9 @@ def _by_config():
         key="config-size",
         help="Exact for any quantisation; without it the size follows from the config.",
     )
-    if st.button("Read", disabled=not (text or file)):
-        st.session_state.pop("reading", None)
-        content = file.getvalue() if file else text
+    st.session_state.pop("reading", None)
+    content = file.getvalue() if file else text.strip()
+    if content:
         _read(WAYS[1], content, name=name, file_bytes=round(size * GIGA) or None)
 
 

@@ -2,37 +2,40 @@
 
 import streamlit as st
 
-from planner import answer, describe
-from planner.charts import tables as plan_tables
+from planner import answer
 from planner.pages import (
     controls,
     inputs,
     path,
     pinned,
+    pins,
     predict,
+    reasons,
     screen,
     stage,
     start,
-    tables,
     take_along,
 )
-from planner.reports import plan_report
 from planner.stage.rest import rest
 
 path.follow()
 scenario, notices = controls.scenario()
+secret = predict.asked_on("plan").open
 
 with st.sidebar:
     inputs.show()
-    controls.link()
-    if not predict.asked_on("plan").open:  # a comparison would tell what is asked
-        pinned.button()
     screen.switch(turning=bool(path.stop("plan")))
-    controls.examples(told=not predict.asked_on("plan").open)
+    controls.examples(told=not secret, **pins.parameters())
+
+with st.container(horizontal=True, horizontal_alignment="right", gap="xsmall", key="strip"):
+    controls.link()
+    if not secret:  # a comparison would tell what is asked
+        pinned.button()
+    export = st.popover("Export", key="take-along", on_change="rerun")
+    share = st.popover("Share", key="share", on_change="rerun")
 
 now = rest(scenario)
 evaluation = now.evaluation
-own = evaluation.plan
 
 controls.show_notices(notices)
 asked = predict.plan(evaluation)
@@ -43,38 +46,10 @@ if not asked.hidden:
     start.cards(scenario)
     start.engines(evaluation)
 pictures = stage.show(now, asked)
-
-with controls.folded("model-box", "The model") as open_:
-    if open_ and asked.answered(st):
-        st.markdown(describe.model_sentence(own.model))
-        st.dataframe(plan_tables.layers(own), hide_index=True, key="layers-table")
-        st.caption(f"Source: {own.model.source or 'this link'}")
-
-if not evaluation.ideal:
-    with controls.folded("reserve-box", "Engine memory breakdown") as open_:
-        if open_ and asked.answered(st):
-            st.text(evaluation.reserve.line())
-            st.dataframe(plan_tables.reserve(evaluation), hide_index=True, key="reserve-table")
-            st.dataframe(plan_tables.engine(evaluation), hide_index=True, key="engine-table")
-
-with controls.folded("arithmetic", "The arithmetic") as open_:
-    if open_ and asked.answered(st):
-        for each in plan_report.equations(evaluation):
-            st.markdown(
-                f"**{each.title}** = {each.symbols}  \n`{each.numbers}` = **{each.result}**"
-            )
-
-with controls.folded("numbers", "The numbers") as open_:
-    if open_ and asked.answered(st):
-        tables.of_pictures(pictures)
-
-with controls.folded("take-along", "Export") as open_:
-    if open_ and asked.answered(st):
-        take_along.show(evaluation, pictures)
-
-with controls.folded("left-out", "Assumptions and limits") as open_:
-    if open_:
-        st.markdown("\n".join(f"- {each}" for each in answer.limits(evaluation)))
-
-asked.share()
+reasons.tabs(evaluation, asked, pictures)
+if export.open:
+    with export:
+        if asked.answered(st):
+            take_along.show(evaluation, pictures)
+asked.share(share)
 path.bar("plan")

@@ -133,13 +133,13 @@ class Asked:
 
     # --- making a question ---
 
-    def share(self):
-        """An expander that makes a link of this state with figures hidden."""
-        expander = st.expander("Share as a question", key="share", on_change="rerun")
-        if not expander.open:
+    def share(self, box=None):
+        """Make a link of this state with figures hidden, in the box given or an expander."""
+        box = box or st.expander("Share as a question", key="share", on_change="rerun")
+        if not box.open:
             return
         able = {figure.id: figure.label for figure in self.known if figure.askable}
-        with expander:
+        with box:
             ask = st.multiselect(
                 "Hide until there is a guess",
                 list(able),

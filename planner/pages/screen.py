@@ -1,6 +1,7 @@
 """How a page meets its screen: presenter view, print, and where the page is in the address."""
 
 from html import escape
+from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 import streamlit as st
@@ -11,6 +12,8 @@ from planner.pages.components import component
 
 _keys = component("keys")
 VIEW = ("present", "board")  # what of an address says how its page is shown, and not what
+_drawer = component("drawer")
+LOGO = Path(__file__).parent / "logo"
 LINES = 1080  # of the screen that a presenter's view is made for, until the browser says how many
 # Streamlit sizes everything by the root's font size, so one number makes a page larger: 24 px of
 # 1,080 lines, and as much of other screens; not on the phones that open what a presenter has sent.
@@ -46,6 +49,22 @@ PRESENT_LESSON = """<style>
   .st-key-controls .stHorizontalBlock > .stElementContainer:has(.stSelectbox) { min-width: 15rem }
 }
 </style>"""
+# On every page. What a person came for stands before the way to other pages.
+DRAWER = """<style>
+[data-testid=stElementContainer].st-key-drawer { display: none }
+@media (max-width: 640px) {
+  [data-testid=stSidebarContent] { display: flex; flex-direction: column }
+  [data-testid=stSidebarNav] { order: 2 }
+}
+.drawer-verdict {
+  position: fixed; bottom: 0; left: 0; z-index: 1000000; box-sizing: border-box;
+  padding: 0.5rem 1.25rem; color: #FFF; font-weight: 600; background: #5B6069;
+  &[data-state=fits] { background: #007A59; &::before { content: "✓ " } }
+  &[data-state=tight] { background: #8F5E12; &::before { content: "! " } }
+  &[data-state=not] { background: #B84F00; &::before { content: "✕ " } }
+}
+@media print { .drawer-verdict { display: none } }
+</style>"""
 # Streamlit's captions are too faint for small type (contrast 3.7 where 4.5 is asked), and so is
 # white on the blue of a dark page.
 LOOK = """<style>
@@ -54,15 +73,13 @@ LOOK = """<style>
 [data-testid=stElementContainer]:has(> .stHtml > .on-paper) { display: none }
 @media (max-width: 640px) {
   [data-testid=stHorizontalBlock] { row-gap: 1rem }
-  /* what a person came for stands before the way to other pages */
-  [data-testid=stSidebarContent] { display: flex; flex-direction: column }
-  [data-testid=stSidebarNav] { order: 2 }
 }
 @media print {
   [data-testid=stElementContainer]:has(> .stHtml > .on-paper) { display: block }
   .on-paper { font-size: 0.75rem; overflow-wrap: anywhere }
   header, section[data-testid=stSidebar], [data-testid=stElementToolbar], [data-testid=stExpander],
-  .to-move, .st-key-controls, .st-key-tools { display: none !important }
+  .st-key-more,
+  .to-move, .st-key-controls, .st-key-tools, .st-key-strip { display: none !important }
   .st-key-figures, [class*=st-key-chart-] { break-inside: avoid }
 }
 .st-key-path {
@@ -133,6 +150,13 @@ def root() -> str:
     """Where the app is: the address without the page's own name, ending in “/”."""
     parts = urlsplit(address())
     return urlunsplit(parts._replace(path=f"{parts.path.rpartition('/')[0]}/"))
+
+
+def frame():
+    """What is around every page: mark and name of the product, what it is for, a phone's drawer."""
+    st.html(DRAWER)
+    _drawer(key="drawer")
+    st.logo(LOGO / f"{'dark' if dark() else 'light'}.png", size="large")
 
 
 def presenting() -> bool:

@@ -13,7 +13,7 @@ from planner.compare.comparison import LETTERS, Comparison, Variant
 from planner.inputs import presets
 from planner.inputs.link import Choice
 from planner.models import drafting
-from planner.pages import controls, pinned, screen, size_check, size_files
+from planner.pages import controls, pins, screen, size_check, size_files
 from planner.sizing import drawings, levers, published, query, report, view
 from planner.sizing.answer import Answer, answer, verdict
 from planner.sizing.steady import deployed
@@ -202,7 +202,7 @@ def to_plan(scenario):
 
 def to_compare(scenarios):
     """Open several on the Compare page."""
-    pinned.keep(Comparison(tuple(Variant(each) for each in scenarios)))
+    pins.keep(Comparison(tuple(Variant(each) for each in scenarios)))
     st.switch_page("planner/pages/compare.py")
 
 

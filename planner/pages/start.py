@@ -1,12 +1,13 @@
 """Where to start: cards on a first visit, and the engines for a plan that has none yet."""
 
 from html import escape
+from urllib.parse import urlencode
 
 import streamlit as st
 
 from planner.inputs import presets, support
 from planner.inputs.scenario import Scenario
-from planner.pages import inputs
+from planner.pages import inputs, pins, screen
 from planner.serving import Evaluation
 
 GGUF = "GGUF"  # in the name of each format of llama.cpp
@@ -30,7 +31,13 @@ def cards(scenario: Scenario):
     if scenario != Scenario():
         return
     examples = [each for each in presets.examples() if each.start]
-    links([(each.query, each.start, each.title, each.sentence) for each in examples])
+    kept = urlencode({**screen.parameters(), **pins.parameters()})
+    links(
+        [
+            (f"{each.query}&{kept}".rstrip("&"), each.start, each.title, each.sentence)
+            for each in examples
+        ]
+    )
 
 
 def links(found: list[tuple[str, str, str, str]]):

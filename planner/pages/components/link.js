@@ -1,43 +1,128 @@
-// Keeps the address bar equal to the state and copies it. The present entry of the history is
-// replaced, not added to: a hand on a slider must not bury the page one came from.
+// Keeps the address bar equal to the state and copies it. Each settled change is an entry of the
+// history of its own, so that Back undoes it; the stops of a drag are one change.
 //
 // The plan is the link, so it outlives the server: when a page that is open meets a new session (a
 // restart, another instance), what it last showed under an address is given back to that session.
 //
-// data: query, the state; session, which one the server holds; given, whether it came by a link.
+// data: query, the state; session, which one the server holds; given, whether it came by a link;
+// page, its name; steps, whether its changes make history; returned, the last entry gone back to that
+// the server has taken.
 
+const PAUSE_MS = 1000 // of the hand; what it changes of one input without a pause is one change
+const PATIENCE_MS = 3000 // then an entry that was gone back to is asked for again
 const papers = new WeakMap()
 let session
 let shown = new Map()
 let lost = new Map()
-const PHONE = matchMedia("(max-width: 640px)")
+let newest = null // the component as it was last rendered
+let at = null // the path under which it was
+let entry = {} // of the history: its path and page, the parameters it changed, and by which stroke
+let returns = 0 // how often one went back or forward
+let returning = null // an entry that was gone back to and is not shown yet; left, the page before it
 
-// On a phone the drawer covers the page: it closes once a page was chosen in it.
-document.addEventListener("click", ({ target }) => {
-  if (!PHONE.matches || !target.closest?.("[data-testid=stSidebarNavLink]")) return
-  const close = () => document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click()
-  setTimeout(close, 0) // after the page has taken the click
-})
+// The hand's strokes, counted: one lasts while a button or key is down, and over short pauses.
+let stroke = 0
+let touched = 0
+let down = false
+const touch = ({ type }) => {
+  if (type === "pointermove" && !down) return
+  if (!down && Date.now() - touched > PAUSE_MS) stroke += 1
+  touched = Date.now()
+  if (type !== "pointermove") down = type.endsWith("down")
+}
+for (const type of ["pointerdown", "pointermove", "pointerup", "pointercancel", "keydown", "keyup"])
+  addEventListener(type, touch, { capture: true, passive: true })
 
-export default function ({ data, parentElement, setTriggerValue }) {
+// Within a page, Back and Forward are this component's affair: one message, the last one counts.
+// Streamlit would begin the page anew at each step. Over to another page it is Streamlit's; what is
+// pressed meanwhile waits for that page.
+addEventListener(
+  "popstate",
+  (event) => {
+    if (!newest) return
+    const query = location.search.slice(1)
+    const path = location.pathname
+    const within = newest.parentElement.isConnected && path === entry.path
+    if (within && !returning && query === newest.data.query) return
+    if (within) event.stopImmediatePropagation()
+    const left = path === at ? null : newest.data.page
+    clearTimeout(returning?.timer)
+    entry = { path, page: entry.page }
+    returning = { id: `${Date.now()}.${(returns += 1)}`, query, left, timer: null }
+    if (!left) ask()
+  },
+  true,
+)
+
+const ask = () => {
+  if (!returning) return
+  clearTimeout(returning.timer)
+  returning.timer = setTimeout(ask, PATIENCE_MS)
+  newest.setStateValue("returned", `${returning.id}@${returning.query}`)
+}
+
+/** Whether what the server shows is what was gone back to; if it is not, it is asked for. */
+const arrived = ({ page, query, returned }) => {
+  if (!returning || returned === returning.id) return true
+  if (!returning.left || page === returning.left) return false
+  if (query === returning.query) return true
+  returning.left = null
+  ask()
+  return false
+}
+
+/** The parameters that two queries do not have in common. */
+const apart = (one, other) => {
+  const [left, right] = [one, other].map((query) => new URLSearchParams(query))
+  const names = new Set([...left.keys(), ...right.keys()])
+  return [...names].filter((name) => left.get(name) !== right.get(name)).sort().join()
+}
+
+/** Write a query into the address bar: as an entry of its own, or over the one that it goes on from. */
+const write = (search, { query, page, steps }) => {
+  const address = location.pathname + search + location.hash
+  const before = shown.get(location.pathname)
+  const changed = before === undefined ? "" : apart(before, query)
+  const same = changed === entry.changed && stroke === entry.stroke
+  const here = location.pathname === entry.path && page === entry.page
+  const fresh = steps && here && changed && !same
+  if (fresh) history.pushState(history.state, "", address)
+  else history.replaceState(history.state, "", address)
+  if (fresh) entry = { ...entry, changed, stroke }
+}
+
+export default function (component) {
+  const { data, parentElement, setTriggerValue } = component
+  newest = component
   const button = parentElement.querySelector("button")
   const said = parentElement.querySelector("[role=status]")
   const address = `${location.origin}${location.pathname}?${data.query}`
 
-  if (session !== undefined && session !== data.session) [lost, shown] = [shown, new Map()]
+  if (session !== undefined && session !== data.session) {
+    ;[lost, shown] = [shown, new Map()]
+    entry = {}
+  }
   session = data.session
-  const held = lost.get(location.pathname)
+  if (!arrived(data)) return
+  at = location.pathname
+  if (returning) {
+    clearTimeout(returning.timer)
+    shown.delete(location.pathname)
+    returning = null
+  }
+  const gone = lost.get(location.pathname)
   lost.delete(location.pathname)
-  if (held && held !== data.query && !data.given) return setTriggerValue("lost", held)
-  shown.set(location.pathname, data.query)
+  if (gone && gone !== data.query && !data.given) return setTriggerValue("lost", gone)
 
   // Streamlit's own parameters and a place on the page are kept, but not copied.
   const kept = [...new URLSearchParams(location.search)].filter(([name]) => name.startsWith("embed"))
   const search = `?${[data.query, new URLSearchParams(kept).toString()].filter(Boolean).join("&")}`
   if (location.search !== search) {
-    history.replaceState(history.state, "", location.pathname + search + location.hash)
+    write(search, data)
     said.textContent = ""
   }
+  if (location.pathname !== entry.path || data.page !== entry.page) entry = { path: location.pathname, page: data.page }
+  shown.set(location.pathname, data.query)
 
   // Charts are drawn for light or dark by the server: ask it again when the theme has changed.
   const paper = getComputedStyle(parentElement.host ?? parentElement).getPropertyValue("--st-background-color")
