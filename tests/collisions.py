@@ -4,7 +4,7 @@ Run by hand: python tests/collisions.py [plans, 200] [seed, 1]
 
 Random valid plans (with and without an engine, several devices, mixtures of experts; every other
 one in presenter view) are put on the stage of the running app at 390, 1,440 and 1,920 px, as the
-server would send them, and the boxes of what is drawn are read (tests/boxes.py): words on words,
+server would send them, and the boxes of what is drawn are read (tests/boxes.js): words on words,
 on lines, on dots, cut off, legends of what is absent or far away, width left unused. Ends with 1
 where anything was found. 200 plans take some minutes.
 """
@@ -23,15 +23,16 @@ from planner.pages import predict, screen
 from planner.stage import scene
 from planner.stage.packed import pack
 from planner.web import stage as files
-from tests.boxes import FINDINGS
 from tests.browser import app, chromium, idle
 
+FINDINGS = Path(__file__).with_name("boxes.js").read_text("utf-8")
 SIZES = {390: 844, 1440: 1000, 1920: 1080}
 
 # Puts a plan on the stage that the page has, and waits until nothing more is drawn.
 PUT = """async (data) => {
-  window.stageFile ??= await import(new URL(data.assets.stage, location.href))
-  const assets = Object.fromEntries(Object.entries(data.assets).map(([name, path]) => [name, new URL(path, location.href).href]))
+  const assets = {}
+  for (const name in data.assets) assets[name] = new URL(data.assets[name], location.href).href
+  window.stageFile ??= await import(assets.stage)
   const root = window.stageRoot ??= document.querySelector('.stage').parentElement
   let last = performance.now()
   const watch = new MutationObserver(() => { last = performance.now() })
@@ -77,28 +78,31 @@ def plans(count: int, seed: int) -> list[Scenario]:
     return found
 
 
-def sent(scenario: Scenario, presenting: bool, dark: bool = False) -> dict:
-    """What the server sends to the stage for a plan at rest, its specifications among it."""
+def sent(scenario: Scenario, lines: int, dark: bool = False) -> dict:
+    """What the server sends to the stage for a plan at rest, its specifications among it.
+
+    lines: of a room's screen, 0 where the view is not for a room.
+    """
     evaluation = evaluate(scenario)
     shot = scene.shot(evaluation)
     pictures = list(scene.pictures(shot))
     specifications = {}
     for picture in pictures:
         spec = picture.specification(dark)
-        if presenting:
-            text, share = predict.TEXT[False], predict.SHARES[False]
-            spec = enlarged(spec, text, round(share * screen.LINES))
+        if lines:
+            text = round(predict.TEXT[True] * max(lines / screen.LINES, 0.8))
+            spec = enlarged(spec, text, round(predict.SHARES[True] * lines))
         specifications[picture.shape] = themed(spec, dark)
     return {
         "assets": files.addresses(),
         "texts": {"ways": "Make it fit:", "waits": ""},
-        "presenting": presenting,
+        "presenting": bool(lines),
         "film": pack([scene.scene(shot, pictures)]),
         "query": "",
         "numbers": {},
         "stops_a_film": 16,
         "rest": scene.at_rest(evaluation, pictures),
-        "view": f"{'dark' if dark else 'light'} {screen.LINES if presenting else 0}",
+        "view": f"{'dark' if dark else 'light'} {lines}",
         "specifications": specifications,
     }
 
@@ -120,7 +124,9 @@ def main(count: int = 200, seed: int = 1) -> int:
             for place, scenario in enumerate(scenarios):
                 presenting = bool(place % 2)
                 page = pages[presenting]
-                page.evaluate(PUT, sent(scenario, presenting))
+                page.evaluate(
+                    PUT, sent(scenario, SIZES[width] if presenting and width > 640 else 0)
+                )
                 for chart, wrong, what in page.evaluate(FINDINGS, ".stage"):
                     tally[wrong] += 1
                     view = f"{width} px{', presenter view' if presenting else ''}"

@@ -5,6 +5,7 @@ times what sending its data does. So a chart is a function of its bounds on *nam
 Vega-Lite specification is kept, and a page sends that with the data of the picture.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -26,12 +27,12 @@ class Picture:
     id: its address, its file's name, its key in the page's style, what questions call it; once
     used it keeps its meaning. chart: makes the Altair chart of `*bounds, dark`. bounds: where its
     axes end and in what unit, and whatever else of the data changes the chart and not only what it
-    shows; the first of them, named in `moving`, are parameters of the specification, so that an
-    axis can end elsewhere without a new chart. data: named columns, all of one length, by the name
-    of each data set of the chart; those of `rows` are its table too. sentences: what shows under
-    the pointer, a text a row, by data set; apart, because they are needed at rest only, and where a
-    function makes them made when asked for. columns: what of `rows` a person reads, by name, each
-    with its heading. alt: the picture in words.
+    shows; some of them, whose places `moving` has by name, are parameters of the specification, so
+    that an axis can end elsewhere without a new chart. data: named columns, all of one length, by
+    the name of each data set of the chart; those of `rows` are its table too. sentences: what shows
+    under the pointer, a text a row, by data set; apart, because they are needed at rest only, and
+    where a function makes them made when asked for. columns: what of `rows` a person reads, by
+    name, each with its heading. alt: the picture in words.
 
     gives: ids of figures that it would give away. axes: for a figure whose guess can stand on the
     chart, the ends of its axis, in the figure's unit. channel: the axis along which guesses stand.
@@ -48,7 +49,7 @@ class Picture:
     gives: tuple[str, ...] = ()
     axes: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     channel: str = "y"
-    moving: tuple[str, ...] = ()
+    moving: Mapping[str, int] = field(default_factory=dict)
 
     def specification(self, dark: bool) -> dict:
         """Its Vega-Lite specification, without its data."""
@@ -57,13 +58,15 @@ class Picture:
     @property
     def parameters(self) -> dict[str, float]:
         """The parameters of its specification, by name."""
-        return dict(zip(self.moving, self.bounds, strict=False))
+        return {name: self.bounds[place] for name, place in self.moving.items()}
 
     @property
     def shape(self) -> str:
         """What its specification is, but for its parameters: alike where that can be kept."""
         chart = f"{self.chart.__module__}.{self.chart.__qualname__}"
-        return f"{chart}{self.bounds[len(self.moving) :]}"
+        moving = self.moving.values()
+        still = tuple(each for place, each in enumerate(self.bounds) if place not in moving)
+        return f"{chart}{still}"
 
     @cached_property
     def told(self) -> dict[str, Sequence[str]]:
@@ -145,6 +148,9 @@ def _written(part, values):
         return part
     if part.get("expr") in values:
         return values[part["expr"]]
+    if "expr" in part and values:
+        named = rf"\b({'|'.join(values)})\b"
+        return {"expr": re.sub(named, lambda found: str(values[found[0]]), part["expr"])}
     return {name: _written(each, values) for name, each in part.items()}
 
 
