@@ -1,7 +1,7 @@
 """Where words stand on a plot: beside what they name, on no other word and, if it can be, no line.
 
 Places are counted from 0 to 1, across and up the plot. A word has the same size in pixels on every
-screen and a plot has not, so a place has room only where it has on the smallest plot and on the
+screen and a plot has not, so a place has room only where it has on plots from the smallest to the
 largest.
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from planner.charts.picture import by_column
 
-# Pixels of a plot, across and up: on a low projector in its larger type, a phone, a wide screen.
+# Pixels of a plot, across and up: on a low projector in its larger type, a phone, wider screens.
 SIZES = np.array([(250, 185), (280, 240), (960, 240)], np.float32)
 LETTER, LINE = 6.2, 15  # pixels: how wide a letter is, and how high a line of text
 GAP, RISE = 9, 12  # pixels from a place to the near end of its word, and to the word's middle

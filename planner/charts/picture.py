@@ -16,6 +16,8 @@ import pandas as pd
 from planner.charts.style import INK, PAPER
 
 USUAL = 14  # size of words for which the heights of charts are made, with room to spare
+TYPE = 12  # size of words as charts are drawn
+OFFSETS = ("datum.dx", "datum.dy")
 GUESS = {"type": "rule", "strokeDash": [4, 3], "strokeWidth": 2, "aria": False}
 ONE_VIEW = ("data", "mark", "encoding")  # what a specification of a single mark has
 
@@ -163,18 +165,23 @@ def enlarged(spec: dict, text: int, height: int) -> dict:
     sizes = {"labelFontSize": text, "titleFontSize": text, "labelLimit": 16 * text}
     config = {"axis": sizes, "legend": sizes, "text": {"fontSize": text}}
     return {
-        **_with_legends(spec, text),
+        **_grown(spec, text),
         "height": max(round(spec["height"] * text / USUAL), height),
         "config": {**spec.get("config", {}), **config},
     }
 
 
-def _with_legends(part, size):
-    """A part of a specification, with another size for legends that have one of their own."""
+def _grown(part, size):
+    """A part of a specification, with what has a size of its own as large as its words.
+
+    That are legends, and how far words placed by `charts.labels` stand from their places.
+    """
     if isinstance(part, list):
-        return [_with_legends(each, size) for each in part]
+        return [_grown(each, size) for each in part]
     if not isinstance(part, dict):
         return part
+    if part.get("expr") in OFFSETS:
+        return {"expr": f"{part['expr']} * {size / TYPE:.4g}"}
     if "labelFontSize" in (part.get("legend") or {}):
         return {**part, "legend": {**part["legend"], "columns": 2, "labelFontSize": size}}
-    return {name: _with_legends(each, size) for name, each in part.items()}
+    return {name: _grown(each, size) for name, each in part.items()}
