@@ -15,8 +15,8 @@ from planner.charts.style import HEIGHT, INK, OUTLINE
 from planner.hardware import parallel
 from planner.serving import Band, Evaluation, parts
 
+A_ROW = 3  # parts in a row of the legend, for which a phone has room
 FEW = 8  # bars up to which each has an outline and, where there is a limit, its words
-ROOM = 1.2  # of an axis, for the words beside the longest bar
 
 
 class Bar(NamedTuple):
@@ -153,7 +153,7 @@ def _picture(id, title, quantity, units, bars, alt=""):
     limited = bars[0].limit is not None
     laid = [end_to_end(bar.parts, bar.limit) for bar in bars]
     longest = [max(high for _, high in each.values()) for each in laid]
-    most, size, unit = axis(max(longest) * (ROOM if limited else 1), units)
+    most, size, unit = axis(max(longest), units)
     rows = [
         (bar, part, low / size, high / size)
         for bar, each in zip(bars, laid, strict=True)
@@ -161,39 +161,42 @@ def _picture(id, title, quantity, units, bars, alt=""):
         if high > low
     ]
     limits = []
-    for bar, end in zip(bars, longest, strict=True):
-        if limited:  # many are alike, and have no room for words but at the first
-            text = f"of {describe.data(bar.limit)}" if len(bars) <= FEW or bar is bars[0] else ""
-            limits.append((bar.beside, bar.limit / size, end / size, text))
+    for bar in (
+        bars if limited else ()
+    ):  # many are alike, and have no room for words but at the first
+        text = f"of {describe.data(bar.limit)}" if len(bars) <= FEW or bar is bars[0] else ""
+        at = bar.limit / size
+        limits.append((bar.beside, at, text, "right" if at > most / 2 else "left"))
     drawn = {part for _, part, *_ in rows} | {"does not fit", "free"}
     legend = tuple(part for part in laid[0] if part in drawn)
+    beyond = float(any(part == "does not fit" for _, part, *_ in rows))
     return Picture(
         id,
         title,
         chart,
-        (most, unit, quantity, legend, len(bars), limited),
+        (most, unit, quantity, legend, len(bars), limited, beyond),
         {
             "rows": {
                 "bar": [bar.beside for bar, *_ in rows],
                 "variant": [bar.label for bar, *_ in rows],
                 **by_column([row[1:] for row in rows], "part", "start", "end"),
             },
-            **({"limits": by_column(limits, "bar", "at", "beside", "label")} if limited else {}),
+            **({"limits": by_column(limits, "bar", "at", "label", "align")} if limited else {}),
         },
         {"variant": "variant", "part": "part", "start": f"from ({unit})", "end": f"to ({unit})"},
         alt or f"{title}. {'. '.join(bar.sentence for bar in bars)}.",
         {"rows": [bar.sentence for bar, *_ in rows]},
-        moving=("most",),
+        moving={"most": 0, "beyond": 6},
         channel="x",
     )
 
 
-def chart(most, unit, quantity, parts, count, limited, dark):
+def chart(most, unit, quantity, parts, count, limited, beyond, dark):
     """Horizontal bars of parts; where limited, a mark on each where its memory ends.
 
-    Data: rows, limits.
+    beyond: 1 where something does not fit, which the legend says then; else 0. Data: rows, limits.
     """
-    end = marks.end(most)
+    end, over = marks.end(most), alt.param(name="beyond", value=beyond)
     x = (
         alt.X("start:Q", title=f"{quantity} ({unit})")
         .scale(domain=[0, end], nice=False)
@@ -214,19 +217,32 @@ def chart(most, unit, quantity, parts, count, limited, dark):
         symbolSize=70,
         columnPadding=6,
         labelFontSize=11,
-        values=[part for part in parts if part != "free"],
-        columns=alt.expr("width < 300 ? 3 : 0"),  # on a phone five do not stand in one row
+        values=_named(parts),
+        columns=A_ROW,
     )
     bars = marks.on("rows").mark_bar(
         size=size, strokeWidth=1 if count <= FEW else 0, stroke=OUTLINE
     )
     bars = bars.encode(x, y, alt.X2("end:Q"), colours, tooltip=marks.HOVER)
     if not limited:
-        return bars.properties(height=HEIGHT).add_params(end)
+        return bars.properties(height=HEIGHT).add_params(end, over)
     limits = marks.on("limits").encode(y)
     tick = limits.mark_tick(color=INK[dark], thickness=2, size=size + 10, aria=False)
-    words = limits.mark_text(color=INK[dark], align="left", dx=6, aria=False)
-    layers = alt.layer(
-        bars, tick.encode(alt.X("at:Q")), words.encode(alt.X("beside:Q"), alt.Text("label:N"))
+    words = limits.mark_text(
+        color=INK[dark],
+        baseline="bottom",
+        dy=-(size / 2 + 7),
+        align=alt.expr("datum.align"),
+        aria=False,
     )
-    return layers.properties(height=HEIGHT).add_params(end)
+    at = alt.X("at:Q")
+    layers = alt.layer(bars, tick.encode(at), words.encode(at, alt.Text("label:N")))
+    return layers.properties(height=HEIGHT).add_params(end, over)
+
+
+def _named(parts):
+    """What the legend names: all there is to see, and what does not fit where there is any."""
+    named = [part for part in parts if part not in ("free", "does not fit")]
+    if "does not fit" not in parts:
+        return named
+    return alt.expr(f"beyond ? {[*named, 'does not fit']} : {named}")

@@ -63,8 +63,12 @@ def pair(evaluation: Evaluation) -> tuple[Labelled, list[Labelled]]:
         ideal = replace(scenario, engine="ideal", set="")
         return own, [labelled("ideal", ideal, ink=1), own]
     own, counterpart = Labelled(describe.variant(model), evaluation), model.counterpart()
-    name = describe.variant(counterpart)
-    if name == own.label:
+    other = labelled(describe.variant(counterpart), scenario, ink=1, model=counterpart)
+    if other.label == own.label:
         return own, [own]
-    other = labelled(name, scenario, ink=1, model=counterpart)
+    short = [each.label.partition(",")[0] for each in (own, other)]
+    if short[0] != short[1]:
+        own, other = (
+            replace(each, line=name) for each, name in zip((own, other), short, strict=True)
+        )
     return own, sorted([own, other], key=lambda each: -each.evaluation.plan.cache_bytes)

@@ -19,6 +19,7 @@ from planner.serving import Evaluation, comparable, parts
 # lesson's own reader (planner/lesson/streaming.py).
 READING_SPEEDS = {5.3: "reading", 11: "fast reading", 19: "skimming"}
 MOST_MEASURED = 12  # measurements drawn, the nearest: more would hide the line
+FULL = ("memory full", "full")  # at its cross, as there is room
 SLOWEST_READING_S = 1 / min(READING_SPEEDS)
 
 
@@ -37,6 +38,7 @@ def latency(id: str, shown: list[Labelled], own: Labelled | None = None) -> Pict
     near = comparable(own.evaluation)[:MOST_MEASURED] if own else []
     full = [line for line in about if SHORTEST <= line.plan.longest < LONGEST]
     rows = stacked([line.columns for line in lines])
+    words, speeds = _words(lines, about, full if own else (), near, most, size)
     return Picture(
         id,
         "Time per output token, × where memory is full"
@@ -53,10 +55,8 @@ def latency(id: str, shown: list[Labelled], own: Labelled | None = None) -> Pict
                 "context": [each.context_tokens for each in near],
                 "step": [each.measured_s / size for each in near],
             },
-            "speeds": {"step": [1 / speed / size for speed in READING_SPEEDS]},
-            "words": _words(lines, about, full if own else (), near, most, size).columns(
-                "context", "step"
-            ),
+            "speeds": {"step": speeds},
+            "words": words.columns("context", "step"),
         },
         {
             "variant": "variant",
@@ -78,7 +78,7 @@ def latency(id: str, shown: list[Labelled], own: Labelled | None = None) -> Pict
                 for line in full
             ],
         },
-        moving=("most",),
+        moving={"most": 0},
     )
 
 
@@ -172,25 +172,38 @@ def sentences(label: str, evaluation: Evaluation, which: slice = slice(None)) ->
 
 
 def _words(lines, about, full, near, most, size):
-    """The present times, where memory is full, each line's name, and the reading speeds' names."""
+    """The present times, where memory is full, each line's name; and the reading speeds to draw.
+
+    A speed gives way: it is drawn where its name has room, and its line passes through no word.
+    """
     drawn = [(line.columns["context"], line.columns["step"]) for line in lines]
-    dots = [line.here for line in about]
-    words = Labels(along, lambda step: step / most, drawn, dots)
+    speeds = {
+        1 / speed / size: f"{name}, {speed} tokens/s" for speed, name in READING_SPEEDS.items()
+    }
+    ends = np.array([SHORTEST, LONGEST])
+    rules = {step: (ends, np.array([step, step])) for step in speeds}
+    drops = [(np.repeat(line.end[0], 2), np.array([0, line.end[1]])) for line in full]
+    rings = [(each.context_tokens, each.measured_s / size) for each in near]
+    dots = [*(line.here for line in about), *(line.end for line in full), *rings]
+    words = Labels(along, lambda step: step / most, [*drawn, *drops], dots, rules.values())
     for line in about:
         time = describe.duration(line.plan.evaluation.tpot_s.value)
         words.write(time, [line.here], weight="bold")
     for line in full:
         context, step = line.end
-        words.write("memory full", [(context, step * part / 4) for part in range(5)])
+        places = [(context, step * part / 8) for part in range(9)]
+        words.write(FULL[0], places, optional=True) or words.write(FULL[1], places, optional=True)
     for line, (contexts, steps) in zip(lines, drawn, strict=True):
         words.name(line.plan.line or line.plan.label, contexts, steps)
-    rings = [(each.context_tokens, each.measured_s / size) for each in near]
     if rings:
         words.write("measured", rings, optional=True)
-    for speed, name in READING_SPEEDS.items():
-        place = (SHORTEST, 1 / speed / size)
-        words.write(f"{name}, {speed} tokens/s", [place], RIGHT_ABOVE, optional=True)
-    return words
+    shown = [
+        step
+        for step, text in speeds.items()
+        if not words.crossed(*rules[step])
+        and words.write(text, [(SHORTEST, step)], RIGHT_ABOVE, optional=True)
+    ]
+    return words, shown
 
 
 def chart(most, unit, areas, dark):

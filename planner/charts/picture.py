@@ -5,6 +5,7 @@ times what sending its data does. So a chart is a function of its bounds on *nam
 Vega-Lite specification is kept, and a page sends that with the data of the picture.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -16,7 +17,10 @@ from planner.charts.style import INK, PAPER
 
 USUAL = 14  # size of words for which the heights of charts are made, with room to spare
 ABOVE = 1.15  # by how much a chart of many rows may be higher than it is asked to be
-GROWS = {"strokeWidth": 1, "dx": 1, "dy": 1, "size": 2}  # with the words; a dot's size is its area
+TYPE = 12  # size of words as charts are drawn
+# What grows with the words; a dot's size is its area.
+GROWS = {"strokeWidth": 1, "dx": 1, "dy": 1, "size": 2}
+OFFSETS = ("datum.dx", "datum.dy")
 GUESS = {"type": "rule", "strokeDash": [4, 3], "strokeWidth": 2, "aria": False}
 ONE_VIEW = ("data", "mark", "encoding")  # what a specification of a single mark has
 
@@ -28,12 +32,12 @@ class Picture:
     id: its address, its file's name, its key in the page's style, what questions call it; once
     used it keeps its meaning. chart: makes the Altair chart of `*bounds, dark`. bounds: where its
     axes end and in what unit, and whatever else of the data changes the chart and not only what it
-    shows; the first of them, named in `moving`, are parameters of the specification, so that an
-    axis can end elsewhere without a new chart. data: named columns, all of one length, by the name
-    of each data set of the chart; those of `rows` are its table too. sentences: what shows under
-    the pointer, a text a row, by data set; apart, because they are needed at rest only, and where a
-    function makes them made when asked for. columns: what of `rows` a person reads, by name, each
-    with its heading. alt: the picture in words.
+    shows; some of them, whose places `moving` has by name, are parameters of the specification, so
+    that an axis can end elsewhere without a new chart. data: named columns, all of one length, by
+    the name of each data set of the chart; those of `rows` are its table too. sentences: what shows
+    under the pointer, a text a row, by data set; apart, because they are needed at rest only, and
+    where a function makes them made when asked for. columns: what of `rows` a person reads, by
+    name, each with its heading. alt: the picture in words.
 
     gives: ids of figures that it would give away. axes: for a figure whose guess can stand on the
     chart, the ends of its axis, in the figure's unit. channel: the axis along which guesses stand.
@@ -50,11 +54,11 @@ class Picture:
     gives: tuple[str, ...] = ()
     axes: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     channel: str = "y"
-    moving: tuple[str, ...] = ()
+    moving: Mapping[str, int] = field(default_factory=dict)
 
     def specification(self, dark: bool) -> dict:
         """Its Vega-Lite specification, without its data."""
-        spec, values = _prepared(self.chart, len(self.moving), self._held, dark), self.parameters
+        spec, values = _prepared(self.chart, self._held, dark), self.parameters
         if not values:
             return spec
         moved = [
@@ -66,7 +70,7 @@ class Picture:
     @property
     def parameters(self) -> dict[str, float]:
         """The parameters of its specification, by name."""
-        return dict(zip(self.moving, self.bounds, strict=False))
+        return {name: self.bounds[place] for name, place in self.moving.items()}
 
     @property
     def shape(self) -> str:
@@ -75,8 +79,9 @@ class Picture:
 
     @property
     def _held(self):
-        """The bounds that are no parameters."""
-        return self.bounds[len(self.moving) :]
+        """The bounds, 1 for those that are parameters: what they are is written in afterwards."""
+        moving = self.moving.values()
+        return tuple(1.0 if at in moving else each for at, each in enumerate(self.bounds))
 
     @cached_property
     def told(self) -> dict[str, Sequence[str]]:
@@ -105,9 +110,9 @@ class Picture:
 
 
 @lru_cache(maxsize=256)
-def _prepared(chart, moving, held, dark) -> dict:
-    """A specification, kept for all values of the parameters that its first bounds are."""
-    return chart(*[1.0] * moving, *held, dark).to_dict()
+def _prepared(chart, held, dark) -> dict:
+    """A specification, kept for all values of its parameters."""
+    return chart(*held, dark).to_dict()
 
 
 def by_column(rows: Sequence[tuple], *names: str) -> dict[str, list]:
@@ -159,6 +164,9 @@ def _written(part, values):
         return part
     if part.get("expr") in values:
         return values[part["expr"]]
+    if "expr" in part and values:
+        named = rf"\b({'|'.join(values)})\b"
+        return {"expr": re.sub(named, lambda found: str(values[found[0]]), part["expr"])}
     return {name: _written(each, values) for name, each in part.items()}
 
 
@@ -171,22 +179,25 @@ def enlarged(spec: dict, text: int, height: int) -> dict:
     sizes = {"labelFontSize": text, "titleFontSize": text, "labelLimit": 16 * text}
     config = {"axis": sizes, "legend": sizes, "text": {"fontSize": text}}
     return {
-        **_bolder(spec, text),
+        **_grown(spec, text),
         "height": max(min(round(spec["height"] * text / USUAL), round(ABOVE * height)), height),
         "config": {**spec.get("config", {}), **config},
     }
 
 
-def _bolder(part, size):
+def _grown(part, size):
     """A part of a specification, with lines, dots and distances as much larger as its words.
 
-    Legends that have a size of their own have the words' size.
+    So are legends that have a size of their own, and how far words placed by `charts.labels` stand
+    from their places.
     """
     if isinstance(part, list):
-        return [_bolder(each, size) for each in part]
+        return [_grown(each, size) for each in part]
     if not isinstance(part, dict):
         return part
-    part = {name: _bolder(each, size) for name, each in part.items()}
+    if part.get("expr") in OFFSETS:
+        return {"expr": f"{part['expr']} * {size / TYPE:.4g}"}
+    part = {name: _grown(each, size) for name, each in part.items()}
     for name, power in GROWS.items():
         if isinstance(part.get(name), int | float):
             part[name] = round(part[name] * (size / USUAL) ** power, 1)

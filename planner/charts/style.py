@@ -20,8 +20,8 @@ SOLID, DASHED = [1, 0], [7, 4]
 DASHES = [SOLID, DASHED, [10, 3, 2, 3], [2, 3]]  # of the lines in one picture, by their ink
 HEIGHT = 240  # of a plot, in pixels
 TALL = 360  # the tallest, its legend included
-
-
+# A legend below begins under the names of the bars, so that a narrow plot has room for it.
+BELOW = {"anchor": "start", "bounds": "full", "direction": "vertical", "margin": 2, "offset": 8}
 GRID = {False: "#E6E8EC", True: "#33353B"}
 
 
@@ -44,7 +44,7 @@ def themed(spec: dict, dark: bool) -> dict:
             "labelPadding": 6,
             "titlePadding": 8,
         },
-        "legend": {**ink, **size},
+        "legend": {**ink, **size, "offset": 8},
         "text": {"fontSize": 12},
     }
     own = spec.get("config", {})

@@ -202,7 +202,7 @@ def sized(spec: dict, text: int, share: float = 0.3) -> dict:
 
     text: the size of words on it on a screen of LINES. share: of the screen's height that it takes.
     """
-    if not presenting():
+    if not presenting() or not lines():
         return spec
     scale = max(lines() / LINES, 0.8)
     return enlarged(spec, round(text * scale), round(share * lines()))
@@ -222,9 +222,10 @@ def switch(turning: bool = False):
 
 
 def lines() -> int:
-    """How many lines the screen has, as far as it has said."""
+    """How many lines the screen has, as far as it has said; 0 for a phone, which is no room's."""
     return st.session_state.get("lines", LINES)
 
 
 def _measured():
-    st.session_state["lines"] = int(min(max(st.session_state["keys"].lines, 400), 5000))
+    lines = st.session_state["keys"].lines
+    st.session_state["lines"] = int(min(max(lines, 400), 5000)) if lines else 0

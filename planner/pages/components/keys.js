@@ -3,15 +3,17 @@
 // digit chooses one of its boards.
 //
 // data: turning, whether they do; lines, how many the screen has as far as the page knows, or null
-// where it need not know. Charts are drawn for a room's screen.
+// where it need not know; 0 on a phone. Charts are drawn for a room's screen.
 
+const PHONE = 640 // pixels across, up to which a screen is not a room's
 const FORWARD = ["ArrowRight", "PageDown"]
 const BACK = ["ArrowLeft", "PageUp"]
 const TYPED_IN = "input, textarea, select, [role=slider], [role=radio], [role=tab], [role=combobox]"
 const listening = new WeakMap()
 
 export default function ({ data, parentElement, setStateValue }) {
-  if (data.lines !== null && Math.abs(data.lines - innerHeight) > 20) setStateValue("lines", innerHeight)
+  const lines = innerWidth > PHONE ? innerHeight : 0
+  if (data.lines !== null && Math.abs(data.lines - lines) > 20) setStateValue("lines", lines)
   listening.get(parentElement)?.abort()
   const listener = new AbortController()
   listening.set(parentElement, listener)
