@@ -17,6 +17,10 @@ process and take their share of the machine, which is printed.
 opens the sessions, moves their sliders twenty times each without a pause, closes them, and does so
 as many times over: 36,000 changes, what 20 visitors do in an hour. Memory must come to a rest
 after the first rounds: Streamlit keeps up to 128 closed sessions for two minutes.
+
+    python tests/load.py --guesses 120
+
+has a class guess in one room within ten seconds, and asks a presenter how many have.
 """
 
 import argparse
@@ -37,9 +41,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from tests.browser import FLAGS, ROOT, app, chromium_path
-from tests.sessions import BAREST, Barest, Visitor
+from tests.sessions import BAREST, Barest, Guesser, Presenter, Visitor
 
 BETWEEN_S = (1.5, 2.5)  # changes of a session
+GUESSED_WITHIN_S = 10
 CHANGES_A_ROUND = 20  # of each session of a soak
 
 
@@ -236,6 +241,28 @@ async def soak(asked, address, ids):
             )
 
 
+async def guessing(count, address):
+    """A class that opens a room's question and guesses, all within ten seconds."""
+    guessers = [Guesser(address, own) for own in range(count)]
+    for start in range(0, count, 10):
+        await asyncio.gather(*(each.open() for each in guessers[start : start + 10]))
+
+    async def one(each):
+        await asyncio.sleep(each.random.uniform(0, GUESSED_WITHIN_S))
+        return await each.guess()
+
+    begun = time.perf_counter()
+    times = await asyncio.gather(*(one(each) for each in guessers))
+    took = time.perf_counter() - begun
+    presenter = Presenter(address, count)
+    await presenter.open()
+    (counted,) = [text for text in presenter.said if "have guessed" in text]
+    print(f"{count} guesses in {took:.1f} s: {quantiles(1e3 * np.array(times))}")
+    print(f"The presenter sees: {re.sub('<.*?>', '', counted)}")
+    for each in (*guessers, presenter):
+        await each.close()
+
+
 def quantiles(times):
     return f"median {np.median(times):.0f} ms, 95th percentile {np.percentile(times, 95):.0f} ms"
 
@@ -248,9 +275,14 @@ def main():
     options.add_argument("--plans", type=int, default=1, help="different ones among them")
     options.add_argument("--browsers", type=int, default=0, help="real ones besides")
     options.add_argument("--soak", type=int, default=0, help="rounds of sessions that come and go")
+    options.add_argument("--guesses", type=int, default=0, help="of a class in one room")
     options.add_argument("--no-barest", action="store_true", help="leave out the reference")
     asked = options.parse_args()
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    if asked.guesses:
+        with served(1) as (address, _):
+            asyncio.run(guessing(asked.guesses, address))
+        return
     if asked.soak:
         with served(1) as (address, ids):
             asyncio.run(soak(asked, address, ids))

@@ -69,6 +69,7 @@ class Visitor:
         )
         self.context = BackMsg()
         state = self.context.rerun_script
+        state.page_name = self.path.partition("?")[0].strip("/")
         state.query_string = self.path.partition("?")[2]
         state.context_info.url = self.address + self.path
         state.context_info.color_scheme = "light"
@@ -135,6 +136,8 @@ class Visitor:
             kind = message.WhichOneof("type")
             if kind == "delta" and message.delta.WhichOneof("type") == "new_element":
                 answers.extend(self._answers(message.delta.new_element))
+            elif kind == "new_session":
+                self.context.rerun_script.page_script_hash = message.new_session.page_script_hash
             elif kind == "script_finished":
                 return answers, size
 
@@ -168,3 +171,45 @@ class Barest(Visitor):
             self.slider = element.slider.id
         elif kind == "markdown":
             yield int(element.markdown.body.strip("`"))
+
+
+class Guesser(Visitor):
+    """A student whose phone has the link of a room's question, and who guesses once."""
+
+    path = "/cost?ask=load&room=calm-otter-41"
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.entry, self.send, self.said = None, None, []
+
+    async def guess(self):
+        """Send the guess; seconds until the page has taken it."""
+        message = BackMsg()
+        message.CopyFrom(self.context)
+        number = str(1 + self.own)
+        message.rerun_script.widget_states.widgets.extend(
+            [
+                WidgetState(id=self.entry, string_value=number),
+                WidgetState(id=self.send, trigger_value=True),
+            ]
+        )
+        start = time.perf_counter()
+        await self.socket.send(message.SerializeToString())
+        await asyncio.wait_for(self._finished(), PATIENCE_S)
+        return time.perf_counter() - start
+
+    def _answers(self, element):
+        kind = element.WhichOneof("type")
+        if kind == "text_input":
+            self.entry = element.text_input.id
+        elif kind == "button" and element.button.is_form_submitter:
+            self.send = element.button.id
+        elif kind == "html":
+            self.said.append(element.html.body)
+        return ()
+
+
+class Presenter(Guesser):
+    """The one who shows the room how many have guessed."""
+
+    path = f"{Guesser.path}&present=1"
