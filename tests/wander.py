@@ -11,6 +11,7 @@ import contextlib
 import json
 import sys
 import time
+from itertools import count
 from pathlib import Path
 
 import hypothesis.strategies as st
@@ -298,6 +299,12 @@ def wander(address: str, runs: int, steps: int, **more):
 
 
 if __name__ == "__main__":
-    with browser.app() as started:
-        wander(started, max(int(sys.argv[1]) // 50, 1), 50)
-    print("no error")
+    runs = count()
+    plain = Tab.run
+    Tab.run = lambda *given, **more: (plain(*given, **more), next(runs))[0]
+    try:
+        with browser.app() as started:
+            wander(started, max(int(sys.argv[1]) // 50, 1), 50)
+        print("no error")
+    finally:
+        print(f"{next(runs):,} runs of a script")
