@@ -32,6 +32,7 @@ else:  # `streamlit run` starts the server
     from planner.web.preview import Previews
 
     below = st.get_option("server.baseUrlPath")
+    st.secrets.load_if_toml_exists()  # where a host has no environment variables to set
     try:
         chosen = options()
     except ValueError as problem:

@@ -22,10 +22,11 @@ def chromium_path() -> str | None:
 
 
 @contextmanager
-def app(port=None, script="app.py", before=(), below=""):
+def app(port=None, script="app.py", before=(), below="", options=()):
     """Start the app on a free port of this machine, or on the one given; yields its address.
 
     script: of another app. before: a command that the start is given to. below: a base path.
+    options: more of Streamlit's own.
     """
     if port is None:
         with socket.socket() as probe:
@@ -33,7 +34,7 @@ def app(port=None, script="app.py", before=(), below=""):
             port = probe.getsockname()[1]
     command = [*before, sys.executable, "-m", "streamlit", "run", str(script),
                "--server.headless=true", f"--server.port={port}", "--server.address=127.0.0.1",
-               f"--server.baseUrlPath={below}"]  # fmt: skip
+               f"--server.baseUrlPath={below}", *options]  # fmt: skip
     server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}{below}"
     try:

@@ -148,7 +148,7 @@ async def browsing(count, address, seconds):
     times = []
 
     async def one(page, end):
-        await page.goto(f"{address}/?v=1&context=8192")
+        await page.goto(f"{address}/?v=1&context=8192", timeout=60_000)
         await page.locator(".st-key-chart-latency .marks").first.wait_for(timeout=60_000)
         await page.locator(".st-key-slider-context input[type=range]").focus()
         while time.perf_counter() < end:
@@ -162,7 +162,8 @@ async def browsing(count, address, seconds):
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
         end = time.perf_counter() + seconds
-        await asyncio.gather(*(one(await browser.new_page(), end) for _ in range(count)))
+        pages = [await browser.new_page() for _ in range(count)]
+        await asyncio.gather(*(one(page, end) for page in pages))
         await browser.close()
     return times
 

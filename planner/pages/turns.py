@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from threading import Semaphore
 
 AT_ONCE = 2
-PATIENCE_S = 0.5  # in line; then a script runs all the same: one ahead may wait for a network
+PATIENCE_S = 2  # in line; then a script runs all the same: one ahead may wait for a network
 
 _turns = Semaphore(AT_ONCE)
 
