@@ -7,6 +7,7 @@ format), so that a hundred thousand rows cost a few hundred calls. A test holds 
 
 from dataclasses import fields, replace
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 
@@ -156,24 +157,22 @@ class Tables:
 
     def kernels(self, rows: Choices) -> Kernels:
         """The kernels of each row, their figures as columns."""
-        place = self.format_of(rows), rows.layout, self.alike[rows.device]
-        return Kernels(
-            **{part: Kernel(**_picked(table, *place)) for part, table in self._kernels.items()}
-        )
+        kinds, tables = self._kernels
+        own = kinds[self.format_of(rows), rows.layout, self.alike[rows.device]]
+        return Kernels(**{part: Kernel(**_picked(table, own)) for part, table in tables.items()})
 
     @cached_property
     def _kernels(self):
-        """The figures of every kernel, by format, layout and devices that are alike."""
-        table = [
-            [
-                [self._of(form, layout, first) for first in self.firsts]
-                for layout in self.every.layouts
-            ]
-            for form in range(len(self.formats))
-        ]
+        """Which kernels a format, layout and kind of device have, and the figures of each."""
+        shape = (len(self.formats), len(self.every.layouts), len(self.firsts))
+        asked = product(range(shape[0]), self.every.layouts, self.firsts)
+        made = [self._of(*each) for each in asked]
+        known = {id(each): each for each in made}
+        places = {key: place for place, key in enumerate(known)}
+        member = np.array([places[id(each)] for each in made]).reshape(shape)
         names = [each.name for each in fields(Kernel)]
-        return {
-            part.name: _tabulated(table, names, lambda each, of=part.name: vars(getattr(each, of)))
+        return member, {
+            part.name: _tabulated([getattr(each, part.name) for each in known.values()], names)
             for part in fields(Kernels)
         }
 
