@@ -30,6 +30,13 @@ def reserve(plan: Plan, engine: Engine) -> Reserve:
     return Reserve(engine=engine, **amounts)
 
 
+def held_requests(plan: Plan, engine: Engine):
+    """Requests that the pools of all data-parallel groups hold, as `most_requests` of `reserve`."""
+    alike = {(stage.groups, stage.weights_bytes): stage for stage in plan.stages}
+    held = [_stage_reserve(plan, engine, stage).concurrency for stage in alike.values()]
+    return _whole(np.minimum.reduce(held), plan.scenario)
+
+
 def _stage_reserve(plan, engine, stage):
     """The same of one stage. One that stores nothing holds any number of requests, if it fits."""
     model, scenario = plan.model, plan.scenario
@@ -93,7 +100,11 @@ UNBOUNDED = 2**30  # tokens beyond which a context counts as without end
 
 def most_requests(held: Reserve, scenario) -> float:
     """Whole requests that the pools of all data-parallel groups hold."""
-    return scenario.dp * np.floor(held.concurrency * (1 + 1e-12))
+    return _whole(held.concurrency, scenario)
+
+
+def _whole(requests, scenario):
+    return scenario.dp * np.floor(requests * (1 + 1e-12))
 
 
 def longest_context(plan: Plan, engine: Engine) -> float:

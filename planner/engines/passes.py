@@ -109,6 +109,8 @@ class Work:
 
     def host_weights_bytes(self, tokens):
         """Bytes of the weights in host memory that so many tokens read between them."""
+        if not np.any(self.host_expert_bytes):
+            return self.host_dense_bytes  # the power below is what a search would spend most on
         covered = 1 - (1 - self.taken_share) ** (tokens * self.groups)
         return self.host_dense_bytes + self.host_expert_bytes * covered
 

@@ -6,6 +6,8 @@ format), so that a hundred thousand rows cost a few hundred calls. A test holds 
 """
 
 from dataclasses import fields, replace
+from functools import cached_property
+from itertools import product
 
 import numpy as np
 
@@ -22,7 +24,7 @@ from planner.latency.measured import Setup
 from planner.latency.work import Formats, Host, Load, Rates, kernels, of_device, work
 from planner.plan import inputs_of, weights_of
 from planner.plan import plan as plan_of
-from planner.pools import most_requests, reserve
+from planner.pools import held_requests
 from planner.sizing import curve as curves
 from planner.sizing.curve import GRID, MOST_RUNNING, Curve
 from planner.sizing.space import Choices
@@ -44,8 +46,8 @@ class Tables:
         self.devices = [presets.accelerator(each) for each in every.devices]
         self.rates = [Rates(d, d.bandwidth_gb_s * GB, d.fp16_tflops * TERA) for d in self.devices]
         self.memory = np.round(np.array([each.memory_gb for each in self.devices]) * GB)
-        self.alike = _alike(self.devices)
-        self.engines, self.known, self.found, self.guessed = {}, {}, {}, {}
+        self.firsts, self.alike = np.unique(_alike(self.devices), return_inverse=True)
+        self.engines, self.found, self.guessed = {}, {}, {}
         own = every.scenario(0) if len(every) else Scenario(every.space.model)
         self.host = Host(own.placed, own.host_bandwidth * GB, own.host_link * GB)
         self.shared_by, self.draft = own.dcp, own.draft
@@ -70,90 +72,111 @@ class Tables:
         Asked of the pool itself, once for each layout, format and engine.
         """
         kinds, member = _kinds(self.format_of(rows), rows.layout, rows.engine)
-        order = np.argsort(member, kind="stable")
-        members = np.split(order, np.cumsum(np.bincount(member))[:-1])
-        found, made = np.zeros(len(rows)), {}
-        for (form, layout, engine), own in zip(kinds, members, strict=True):
+        firsts = np.unique(member, return_index=True)[1]
+        held, made = np.zeros((len(kinds), len(self.devices))), {}
+        for place, (form, layout, engine) in enumerate(kinds):
             if (form, layout) not in made:
-                made[form, layout] = self._inputs(rows, own[0])
-            found[own] = self._held(made[form, layout], rows.engines[engine], rows.device[own])
-        return found
+                made[form, layout] = self._inputs(rows, firsts[place])
+            held[place] = self._held(made[form, layout], rows.engines[engine])
+        return held[member, rows.device]
 
     def _inputs(self, rows, row):
+        """A row's inputs with the memory of every device, for three contexts: that at which an
+        engine admits whole requests, that of a running one, and the longest."""
         scenario = replace(rows.scenario(row), engine="ideal")
-        return inputs_of(scenario, self.model, scenario.the_device, {})
-
-    def _held(self, inputs, engine, devices):
-        """What an engine admits on each of some devices."""
-        scenario = replace(inputs.scenario, engine=engine)
-        own = self._engine(scenario)
-        own = replace(own, **{name: getattr(own, name)[devices] for name in OF_DEVICE})
+        plain = inputs_of(scenario, self.model, scenario.the_device, {})
         workload = self.workload
         held = workload.held_tokens
-        whole = serving_engines()[engine]["whole_requests"] == "yes"
-        admitted = max(held, workload.prompt.mean + workload.written.mean) if whole else held
-        plan = replace(
-            inputs,
-            scenario=scenario,
-            memory_usable_bytes=self.memory[devices],
-            context_tokens=np.array([admitted, held, workload.longest_tokens])[:, None],
-        )
-        admitted, held, longest = most_requests(reserve(plan, own), scenario)
-        fewest = np.minimum(np.minimum(admitted, held), most_scheduled(own, scenario.dp))
+        whole = max(held, workload.prompt.mean + workload.written.mean)
+        contexts = np.array([whole, held, workload.longest_tokens])[:, None]
+        return replace(plain, memory_usable_bytes=self.memory, context_tokens=contexts)
+
+    def _held(self, inputs, engine):
+        """What an engine admits on each device."""
+        own = self._engine(engine, inputs.scenario)
+        whole, held, longest = held_requests(inputs, own)
+        admitted = whole if serving_engines()[engine]["whole_requests"] == "yes" else held
+        fewest = np.minimum(np.minimum(admitted, held), most_scheduled(own, inputs.scenario.dp))
         return np.where(longest >= 1, np.minimum(fewest, MOST_RUNNING), 0.0)
 
-    def _engine(self, scenario):
-        """A scenario's engine as it sets itself up on every device: `OF_DEVICE` are arrays."""
-        key = (scenario.engine, scenario.tp, scenario.pp)
+    def _engine(self, engine, scenario):
+        """An engine as it sets itself up on every device: `OF_DEVICE` are arrays."""
+        key = (engine, scenario.tp, scenario.pp)
         if key not in self.engines:
-            named = [row.devices for row in step_defaults().get(scenario.engine, ())]
+            named = [row.devices for row in step_defaults().get(engine, ())]
             alike = {}
             for place, device in enumerate(self.every.devices):
                 alike.setdefault(tuple(device in each for each in named), []).append(place)
             figures = {name: np.zeros(len(self.devices)) for name in OF_DEVICE}
             for places in alike.values():
-                first = replace(scenario, device=self.every.devices[places[0]])
+                first = replace(scenario, engine=engine, device=self.every.devices[places[0]])
                 own = first.engine_with(self.memory[places])
                 for name, table in figures.items():
                     table[places] = getattr(own, name)
-            plain = overrides.apply_engine(presets.engine(scenario.engine), self.given)
+            plain = overrides.apply_engine(presets.engine(engine), self.given)
             self.engines[key] = replace(plain, **figures)
         return self.engines[key]
 
     def works(self, rows: Choices) -> tuple[Work, Work]:
         """What each row asks of a device, for the mean prompt and for the tail's; columns."""
-        workload, form = self.workload, self.format_of(rows)
-        prompts = (workload.prompt.mean, round(workload.spared))
-        tail, cached = tail_prompt(workload)
-        pairs, member = _kinds(form, rows.layout)
-        means, tails = (
-            [self._work(f, layout, *each) for f, layout in pairs]
-            for each in (prompts, (tail, round(cached)))
+        form = self.format_of(rows)
+        base = _picked(self._works, form, rows.layout)
+        base |= _picked(self._rates, form, rows.device)
+        return Work(**base), Work(**base | _picked(self._tails, rows.layout))
+
+    @cached_property
+    def _works(self):
+        """Every field of a work, by format and layout."""
+        prompt = (self.workload.prompt.mean, round(self.workload.spared))
+        forms, layouts = range(len(self.formats)), range(len(self.every.layouts))
+        table = [[self._work(form, layout, *prompt) for layout in layouts] for form in forms]
+        return _tabulated(table, [each.name for each in fields(Work)])
+
+    @cached_property
+    def _tails(self):
+        """What of it the tail's prompt has of its own, by layout."""
+        tail, cached = tail_prompt(self.workload)
+        layouts = range(len(self.every.layouts))
+        return _tabulated(
+            [self._work(0, each, tail, round(cached)) for each in layouts], LENGTHS_OF
         )
-        device_pairs, device_member = _kinds(form, rows.device)
-        devices = [of_device(self.rates[d], self.formats[f]) for f, d in device_pairs]
-        base = _columns(list(map(vars, means)), [f.name for f in fields(Work)], member)
-        base |= _columns(devices, devices[0], device_member)
-        own = base | _columns(list(map(vars, tails)), LENGTHS_OF, member)
-        return Work(**base), Work(**own)
+
+    @cached_property
+    def _rates(self):
+        """What of it is the device's own, by format and device."""
+        table = [[of_device(rates, form) for rates in self.rates] for form in self.formats]
+        return _tabulated(table, list(table[0][0]), dict)
 
     def _work(self, form, layout, prompt, prefix):
         """The work of one format and layout, on the first device."""
-        key = (form, layout, prompt)
-        if key not in self.known:
-            new = prompt - min(prefix, prompt - 1)
-            load = Load(self.workload.held_tokens, prompt, new, self.shared_by)
-            asked = (self.formats[form], self.every.layouts[layout], self.rates[0], load)
-            self.known[key] = work(self.model, *asked, self.host)
-        return self.known[key]
+        load = Load(
+            self.workload.held_tokens, prompt, prompt - min(prefix, prompt - 1), self.shared_by
+        )
+        asked = (self.formats[form], self.every.layouts[layout], self.rates[0], load)
+        return work(self.model, *asked, self.host)
 
     def kernels(self, rows: Choices) -> Kernels:
         """The kernels of each row, their figures as columns."""
-        kinds, member = _kinds(self.format_of(rows), rows.layout, self.alike[rows.device])
-        table = [self._kernels(f, rows.layouts[layout], device) for f, layout, device in kinds]
-        return _kernel_columns(table, member)
+        kinds, tables = self._kernels
+        own = kinds[self.format_of(rows), rows.layout, self.alike[rows.device]]
+        return Kernels(**{part: Kernel(**_picked(table, own)) for part, table in tables.items()})
 
-    def _kernels(self, form, layout, device):
+    @cached_property
+    def _kernels(self):
+        """Which kernels a format, layout and kind of device have, and the figures of each."""
+        shape = (len(self.formats), len(self.every.layouts), len(self.firsts))
+        asked = product(range(shape[0]), self.every.layouts, self.firsts)
+        made = [self._of(*each) for each in asked]
+        known = {id(each): each for each in made}
+        places = {key: place for place, key in enumerate(known)}
+        member = np.array([places[id(each)] for each in made]).reshape(shape)
+        names = [each.name for each in fields(Kernel)]
+        return member, {
+            part.name: _tabulated([getattr(each, part.name) for each in known.values()], names)
+            for part in fields(Kernels)
+        }
+
+    def _of(self, form, layout, device):
         """The kernels of one format, layout and device, which ask for the width of a sum alone."""
         key = (form, layout.tensor, layout.data, device)
         if key not in self.found:
@@ -191,7 +214,7 @@ class Tables:
 
     def engine(self, rows: Choices) -> Engine:
         """The engine of rows that have the same one, on the device of each: figures as columns."""
-        own = self._engine(rows.scenario(0))
+        own = self._engine(rows.engines[rows.engine[0]], rows.scenario(0))
         return replace(
             own, **{name: getattr(own, name)[rows.device][:, None] for name in OF_DEVICE}
         )
@@ -233,6 +256,24 @@ def _kinds(*columns):
     found, member = np.unique(np.ravel_multi_index(columns, sizes), return_inverse=True)
     kinds = np.stack(np.unravel_index(found, sizes), axis=1)
     return kinds.tolist(), member
+
+
+def _tabulated(things, names, figures=vars):
+    """Figures of things in nested lists as arrays alike; one number where all share it."""
+    things, found = np.array(things, object), {}
+    read = [figures(each) for each in things.flat]
+    for name in names:
+        values = np.array([each[name] for each in read], float)
+        same = np.all(values == values[0])
+        found[name] = values[0] if same else values.reshape(things.shape)
+    return found
+
+
+def _picked(tables, *rows):
+    """The figures of rows out of such arrays, as columns."""
+    return {
+        name: table[rows][:, None] if np.ndim(table) else table for name, table in tables.items()
+    }
 
 
 def _columns(table, names, member):
