@@ -74,7 +74,8 @@ def plain(name: str) -> str:
     cached = re.search(r"models--[^/]+?--([^/\\]+)", name)  # in a hub's cache, beside a checksum
     name = cached[1] if cached else name.replace("\\", "/").rstrip("/").rpartition("/")[2]
     name = name.lower()
-    parts = re.split(r"[-_ :]+", name.removesuffix(".gguf"))
+    name = re.sub(r"-\d{5}-of-\d{5}$", "", name.removesuffix(".gguf"))  # one of several files
+    parts = re.split(r"[-_ :]+", name)
     kept, left_out = [], False
     for part in parts:
         left_out = bool(re.fullmatch(TUNED, part) or (left_out and re.fullmatch(SIZES, part)))
@@ -167,7 +168,8 @@ def _by_method(reading, method, named, published):
 
 def _gguf(dtype):
     """The id of a format that llama.cpp and ollama name."""
-    said = (dtype or "").lower().replace(" - ", "_")
+    said = re.sub(r"(?: - [\d.]+ bpw\b.*| \(guessed\)|, may not work)$", "", (dtype or "").lower())
+    said = said.removeprefix("all ").replace("iq3_s mix", "iq3_m").replace(" - ", "_")
     said = re.sub(r"_(medium|small|large)\b", lambda word: f"_{word[1][0]}", said).split(" ")[0]
     return GGUF.get(said, said)
 
