@@ -417,3 +417,36 @@ def test_ollamas_dump_of_keys_names_the_model():
         "llama_context: n_ctx         = 8192\n"
     )
     assert plan_of(text, device="rtx-3060-12").scenario.model == "llama-3.1-8b"
+
+
+def _wrapped(text):
+    """The ways in which containers, journals and pages hand on a log, one after another."""
+    lines = text.splitlines()
+    yield "".join(json.dumps({"log": f"{line}\n", "stream": "stderr"}) + "\n" for line in lines)
+    yield "".join(f"2026-05-12T10:01:22.123456789Z stderr F {line}\n" for line in lines)
+    yield "".join(f"May 12 10:01:22 gpu01 vllm[1234]: {line}\n" for line in lines)
+    yield "".join(f"[pod/vllm-0/vllm] {line}\n" for line in lines)
+    yield "".join(f"> {line}\n" for line in lines)
+    yield json.dumps({"lines": text})
+    yield text.replace("'", "&#39;").replace(">", "&gt;")
+    yield text.replace("\n", " ")
+
+
+def test_whatever_hands_a_log_on_its_figures_stay():
+    text = LOGS["nd"]
+    asked = {"model": "qwen3.5-35b-a3b", "device": "rtx-5090", "weights": "nvfp4"}
+    plain = plan_of(text, **asked)
+    for number, each in enumerate(_wrapped(text)):
+        found = plan_of(each, **asked)
+        assert rows(found)["tokens"].printed == 569_878, number
+        assert found.scenario == plain.scenario, number
+
+
+def test_a_tag_behind_a_hub_s_name_is_the_format():
+    text = (
+        "$ ./llama-server -hf unsloth/Qwen3-Coder-30B-A3B-Instruct-GGUF:Q5_K_M -c 65536\n"
+        "llama_context: n_ctx = 65536\n"
+    )
+    found = plan_of(text, device="rtx-3090")
+    assert (found.scenario.model, found.scenario.weights) == ("qwen3-coder-30b-a3b", "q5_k_m")
+    assert found.asked == ()

@@ -16,7 +16,7 @@ TUNED = (
     r"static|block|per|tensor|pertensor|w\d+a\d+|i?q\d\w*|ud|nvfp4|mxfp4|"
     r"autoround|qat|\d{4}|mlx|ct|pt|quantized(?:\.w\d+a\d+)?|unquantized|lmhead|mxfp8|"
     # One's own way with a model of the same layout; gb10 and the like: for which device.
-    r"mtp|fast|turbo4?bit|abliterated|obliterated|uncensored|heretic|gb10|rtx\d{4}"
+    r"mtp|fast|abliterated|obliterated|uncensored|heretic|gb10|rtx\d{4}"
 )
 SIZES = r"k|m|s|l|xs|xl|xxs|nl|0|1"  # what may follow such a word, as in Q4_K_XL
 STORED = (  # part of a checkpoint's name: how its weights are stored
@@ -123,7 +123,8 @@ def weights(reading: LogReading, published: str, source: str = "") -> Stored:
     if said in presets.weight_formats():
         return Stored(said)
     name = " ".join(filter(None, (reading.model, reading.model_file))).lower().replace("_", "-")
-    in_file = re.search(r"[.-](i?q\d[\w-]*?|f16|bf16|mxfp4)\.gguf", name)
+    in_file = re.search(r"[.-](i?q\d[\w-]*?|f16|bf16|mxfp4)(?:-\d{5}-of-\d{5})?\.gguf", name)
+    in_file = in_file or re.search(r"gguf:(?:ud-)?(i?q\d[\w-]*|f16|bf16|mxfp4)$", name)
     in_file = _gguf(in_file[1].replace("-", "_")) if in_file else ""
     if in_file in presets.weight_formats():
         return Stored(in_file)
