@@ -71,9 +71,15 @@ def lines(text: str) -> list[Line]:
         for part in _messages(line)
     ]
     margin = _margin([line.text for line in found if line.text.strip()])
-    return _unwrapped(
-        [Line(line.number, line.text[margin:]) for line in found] if margin else found
+    return _once(
+        _unwrapped([Line(line.number, line.text[margin:]) for line in found] if margin else found)
     )
+
+
+def _once(found):
+    """Without a line that says word for word what the one before it does: two ways to one file."""
+    beside = pairwise([Line(0, ""), *found])
+    return [each for before, each in beside if each.text != before.text or not each.text.strip()]
 
 
 def _margin(texts):
