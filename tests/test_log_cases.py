@@ -450,3 +450,15 @@ def test_a_tag_behind_a_hub_s_name_is_the_format():
     found = plan_of(text, device="rtx-3090")
     assert (found.scenario.model, found.scenario.weights) == ("qwen3-coder-30b-a3b", "q5_k_m")
     assert found.asked == ()
+
+
+def test_a_start_refused_without_a_printed_pool_is_no_error():
+    text = (
+        "server_args=ServerArgs(model_path='Qwen/Qwen3-32B', tp_size=1, mem_fraction_static=0.6)\n"
+        "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.\n"
+    )
+    found = plan_of(text, device="h100-sxm")
+    pool = rows(found)["pool"]
+    assert pool.predicted < 0
+    assert pool.printed is None
+    assert "weights" in pool.assumed

@@ -148,7 +148,8 @@ def _possible(found, asked):
     kept, notes = [], []
     for row in found:
         wrong = next((name for name in ("weights", "tensor parallel") if name in row.assumed), "")
-        if row.quantity != "pool" or not (row.predicted < 0 <= (row.printed or 0)) or not wrong:
+        had = row.quantity == "pool" and row.printed is not None and row.printed >= 0
+        if not (had and row.predicted < 0 and wrong):
             kept.append(row)
             continue
         asked.append("tp" if wrong == "tensor parallel" else wrong)
