@@ -60,6 +60,10 @@ LORA_LIMITS = (
     "included, for each slot. Their reading is in the TPOT, for as many as there are requests; "
     "their kernels take longer than that.",
 )
+SPLIT_LIMITS = (
+    "llama.cpp **splits layers** over devices unless it is told otherwise: a pipeline here, whose "
+    "devices read one after another. This plan is of its experimental split by tensors.",
+)
 CHOSEN_LIMITS = (
     "This model's attention is **sparse**: a step reads every past token's short key, and the best "
     "of the rest. That is in the TPOT; choosing them takes time that is not, and a "
@@ -78,6 +82,8 @@ def limits(evaluation: Evaluation) -> tuple[str, ...]:
         own = IDEAL_LIMITS if evaluation.ideal else CHANGED_LIMITS
     own += HOST_LIMITS if evaluation.plan.scenario.placed.any else ()
     own += SHARED_LIMITS if evaluation.plan.scenario.dcp > 1 else ()
+    split = evaluation.plan.scenario.tp > 1 and "lama" in evaluation.engine.id.lower()
+    own += SPLIT_LIMITS if split else ()
     own += LORA_LIMITS if evaluation.plan.scenario.loras else ()
     own += DRAFT_LIMITS if evaluation.plan.draft else ()
     indexed = [group for group in evaluation.plan.model.groups if group.index_bytes]

@@ -145,8 +145,10 @@ class Visitor:
         if element.WhichOneof("type") != "bidi_component":
             return
         shown = element.bidi_component
+        if shown.component_name != "planner_slider":
+            return
         data = json.loads(shown.json)
-        if shown.component_name == "planner_slider" and data["name"] == "slider-context":
+        if data["name"] == "slider-context":
             self.slider = shown.id
             yield data["value"]
 

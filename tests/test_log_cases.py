@@ -369,3 +369,96 @@ def test_figures_of_a_log_as_data():
     assert json.dumps(told.said(reading, found))
     for each in found.assumed:
         assert each.text
+
+
+@pytest.mark.parametrize(
+    ("said", "format"),
+    [
+        ("IQ4_XS - 4.25 bpw", "iq4_xs"),
+        ("IQ3_S mix - 3.66 bpw", "iq3_m"),
+        ("Q4_K - Medium (guessed)", "q4_k_m"),
+        ("all F32", "fp32"),
+        ("MXFP4 MoE", "mxfp4-gguf"),
+        ("IQ9_X - 9.9 bpw", ""),
+    ],
+)
+def test_llama_cpp_names_its_formats_with_bits_behind(said, format):
+    text = f"print_info: file type   = {said}\nllama_context: n_ctx = 8192\n"
+    found = plan_of(text, model="llama-3.1-8b", device="rtx-4090")
+    assert ("weights" in found.asked) == (not format)
+    assert found.scenario.weights == (format or "fp16")
+
+
+def test_experts_left_to_the_processor_are_told_by_the_size_of_the_rest():
+    text = (
+        "llama_model_loader: loaded meta data with 35 key-value pairs and 687 tensors from "
+        "/m/gpt-oss-120b-mxfp4-00001-of-00003.gguf (version GGUF V3 (latest))\n"
+        "print_info: file type   = MXFP4 MoE\n"
+        "tensor blk.0.ffn_gate_exps.weight buffer type overriden to CPU\n"
+        "load_tensors:   CPU_Mapped model buffer size = 51180.00 MiB\n"
+        "load_tensors:        CUDA0 model buffer size = 21000.00 MiB\n"
+        "llama_context: n_ctx = 131072\n"
+    )
+    found = plan_of(text, device="rtx-3090")
+    assert found.scenario.model == "gpt-oss-120b"
+    assert 20 < found.scenario.host_experts < 36
+    assert "host memory" in {each.name for each in found.assumed}
+    assert "weights" not in rows(found)
+    said = plan_of("llama-server -m gpt-oss-120b-mxfp4.gguf --n-cpu-moe 30 -c 8192\n" + text,
+                   device="rtx-3090")  # fmt: skip
+    assert said.scenario.host_experts == 30
+
+
+def test_ollamas_dump_of_keys_names_the_model():
+    text = (
+        "llama_model_loader: - kv   2:                    general.name str              = "
+        "Meta Llama 3.1 8B Instruct\n"
+        "print_info: file type   = Q4_K - Medium\n"
+        "llama_context: n_ctx         = 8192\n"
+    )
+    assert plan_of(text, device="rtx-3060-12").scenario.model == "llama-3.1-8b"
+
+
+def _wrapped(text):
+    """The ways in which containers, journals and pages hand on a log, one after another."""
+    lines = text.splitlines()
+    yield "".join(json.dumps({"log": f"{line}\n", "stream": "stderr"}) + "\n" for line in lines)
+    yield "".join(f"2026-05-12T10:01:22.123456789Z stderr F {line}\n" for line in lines)
+    yield "".join(f"May 12 10:01:22 gpu01 vllm[1234]: {line}\n" for line in lines)
+    yield "".join(f"[pod/vllm-0/vllm] {line}\n" for line in lines)
+    yield "".join(f"> {line}\n" for line in lines)
+    yield json.dumps({"lines": text})
+    yield text.replace("'", "&#39;").replace(">", "&gt;")
+    yield text.replace("\n", " ")
+
+
+def test_whatever_hands_a_log_on_its_figures_stay():
+    text = LOGS["nd"]
+    asked = {"model": "qwen3.5-35b-a3b", "device": "rtx-5090", "weights": "nvfp4"}
+    plain = plan_of(text, **asked)
+    for number, each in enumerate(_wrapped(text)):
+        found = plan_of(each, **asked)
+        assert rows(found)["tokens"].printed == 569_878, number
+        assert found.scenario == plain.scenario, number
+
+
+def test_a_tag_behind_a_hub_s_name_is_the_format():
+    text = (
+        "$ ./llama-server -hf unsloth/Qwen3-Coder-30B-A3B-Instruct-GGUF:Q5_K_M -c 65536\n"
+        "llama_context: n_ctx = 65536\n"
+    )
+    found = plan_of(text, device="rtx-3090")
+    assert (found.scenario.model, found.scenario.weights) == ("qwen3-coder-30b-a3b", "q5_k_m")
+    assert found.asked == ()
+
+
+def test_a_start_refused_without_a_printed_pool_is_no_error():
+    text = (
+        "server_args=ServerArgs(model_path='Qwen/Qwen3-32B', tp_size=1, mem_fraction_static=0.6)\n"
+        "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.\n"
+    )
+    found = plan_of(text, device="h100-sxm")
+    pool = rows(found)["pool"]
+    assert pool.predicted < 0
+    assert pool.printed is None
+    assert "weights" in pool.assumed

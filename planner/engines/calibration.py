@@ -66,7 +66,9 @@ class Timing:
     devices split every layer. pass_layer_ms: fixed cost a layer of a pass that carries prompts.
     prefill_efficiency, link_efficiency: part of the peak and of the link reached in a prefill by
     itself; prefill_floor_steps: its fixed cost, in decode steps of one token without arithmetic.
-    prefill_peak: of which peak it is a part, one of `PEAKS`.
+    prefill_peak: of which peak it is a part, one of `PEAKS`. expert_prefill_factor: how many times
+    as long a prompt's arithmetic takes in a model with experts, where the part of the peak comes
+    of dense models alone.
     pieces_under_way: pieces of a prompt that go through the stages of a layer split at once.
     *_low, *_high: an interval of measured / predicted that holds 80 % of the measurements when
     their source is left out of the fit. *_band_from: whose measurements these are.
@@ -88,6 +90,7 @@ class Timing:
     prefill_efficiency: float = 1.0
     prefill_floor_steps: float = 0.0
     prefill_peak: str = "16 bit"
+    expert_prefill_factor: float = 1.0
     link_efficiency: float = np.inf
     pieces_under_way: int = 1
     decode_low: float = 1.0
@@ -188,8 +191,9 @@ class Timing:
         sent = formulas.all_reduce_bytes(work.layers, work.width, work.prompt_tokens, work.devices)
         passes = np.maximum(np.ceil(work.prompt_tokens / pass_tokens), 1)
         copied = passes * self.copied_s(work, work.prompt_tokens / passes)
+        routed = np.where(np.greater(work.experts, 0), self.expert_prefill_factor, 1.0)
         return PrefillTime(
-            compute_s=formulas.compute_seconds(work.prefill_flops, efficient),
+            compute_s=routed * formulas.compute_seconds(work.prefill_flops, efficient),
             floor_s=self.prefill_floor_steps * one.total_s,
             link_s=formulas.read_seconds(sent, self.link_efficiency * work.link) + copied,
         )

@@ -6,6 +6,7 @@ has in the pasted text.
 """
 
 import codecs
+import html
 import json
 import re
 from collections.abc import Iterator
@@ -34,6 +35,7 @@ ENTRY = re.compile(
     r"[\w.-]{1,60} +\| |\w{3,60}(?:Error|Exception): |Traceback |# |\| )"
 )
 MARGIN = re.compile(r"[\s>]{0,40}(?:[\w.-]{1,60} {1,20}\| {0,2})?[\s>]{0,40}")
+ESCAPED = re.compile(r"&(?:#39|#x27|quot|gt|lt|amp);")
 NARROWEST, WIDEST = 40, 400  # columns of a terminal that wraps
 SEAM = re.compile(r"[A-Za-z][a-z]|\d[\d.,]|[.,]\d|[\s_/(=:,'\"-]|.\s")  # inside a word or a number
 
@@ -59,6 +61,8 @@ def decode(data: bytes) -> str:
 
 def lines(text: str) -> list[Line]:
     """The lines of a pasted text, cleaned and, where a terminal or an editor wrapped it, whole."""
+    if ESCAPED.search(text):  # copied out of the source of a page
+        text = html.unescape(text)
     text = COLOURS.sub("", text).translate(UNSEEN)
     found = [
         Line(number, part)
@@ -67,9 +71,15 @@ def lines(text: str) -> list[Line]:
         for part in _messages(line)
     ]
     margin = _margin([line.text for line in found if line.text.strip()])
-    return _unwrapped(
-        [Line(line.number, line.text[margin:]) for line in found] if margin else found
+    return _once(
+        _unwrapped([Line(line.number, line.text[margin:]) for line in found] if margin else found)
     )
+
+
+def _once(found):
+    """Without a line that says word for word what the one before it does: two ways to one file."""
+    beside = pairwise([Line(0, ""), *found])
+    return [each for before, each in beside if each.text != before.text or not each.text.strip()]
 
 
 def _margin(texts):

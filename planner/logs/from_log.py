@@ -21,6 +21,7 @@ from planner.logs.predicted import Setup, predicted, without_model
 from planner.logs.reconcile import Row
 from planner.models import drafting
 from planner.models.notation import shorten
+from planner.plan import weights_of
 from planner.units import GB, GIB
 
 CHOSEN = ("model", "device", "weights")  # which count before what the log says
@@ -95,6 +96,11 @@ def plan_of_reading(reading: LogReading, text: str | bytes = "", **given: str) -
     link |= given | said
     reading, filled, assumed = fill(reading, link, given, asked, notes)
     link |= filled
+    experts = _experts_by_size(reading, link)
+    if experts and "host_experts" not in given:
+        link["host_experts"] = experts
+        text = f"experts of {experts} layers in host memory, by the size of what is on devices"
+        assumed += (Assumed("host memory", text),)
     if link.get("draft") and "accepted" not in given:
         text = f"{ADDED['accepted']:g} tokens a step with the drafter; a start-up log does not say"
         assumed += (Assumed("acceptance length", text),)
@@ -142,7 +148,8 @@ def _possible(found, asked):
     kept, notes = [], []
     for row in found:
         wrong = next((name for name in ("weights", "tensor parallel") if name in row.assumed), "")
-        if row.quantity != "pool" or not (row.predicted < 0 <= (row.printed or 0)) or not wrong:
+        had = row.quantity == "pool" and row.printed is not None and row.printed >= 0
+        if not (had and row.predicted < 0 and wrong):
             kept.append(row)
             continue
         asked.append("tp" if wrong == "tensor parallel" else wrong)
@@ -169,11 +176,34 @@ def _said(reading, link, notes):
 
 
 def _left(reading, model):
-    """Layers that llama.cpp left to the host: those that it counts beside the output head."""
-    if not model or not reading.all_layers or reading.offloaded_layers is None:
+    """What llama.cpp left to the host: layers, beside the output head, and experts of others."""
+    if not model or reading.engine != "llama.cpp":
         return {}
-    left = min(reading.all_layers - reading.offloaded_layers, model.layers - 1)
-    return {"host_layers": left if left > 0 else 0}
+    found = {}
+    if reading.all_layers and reading.offloaded_layers is not None:
+        left = min(reading.all_layers - reading.offloaded_layers, model.layers - 1)
+        found["host_layers"] = max(left, 0)
+    experts = reading.host_expert_layers or 0
+    if reading.cpu_moe == "True":
+        experts = model.layers
+    if model.experts and experts:
+        found["host_experts"] = min(experts, model.layers)
+    return found
+
+
+def _experts_by_size(reading, link):
+    """Layers whose experts are on the host, from the size of what is on devices; None: unknown.
+
+    A log prints a line for each matrix that is left there; an excerpt may have any number of them.
+    """
+    unsaid = reading.overridden == "CPU" and not reading.host_expert_layers
+    model = presets.model(link["model"]) if link.get("model") else None
+    if not (unsaid and model and model.experts and reading.weights_gib and link.get("weights")):
+        return None
+    stored = weights_of(model, link["weights"])
+    missing = stored.total - stored.embedding - reading.weights_gib * GIB
+    layers = round(missing / stored.experts * model.layers)
+    return layers if 0 < layers <= model.layers else None
 
 
 def _draft(reading, model):
@@ -280,7 +310,7 @@ def _beside(reading):
     if (reading.drafting or "none") != "none" or reading.draft_model:
         method = shorten(reading.drafting or reading.draft_model or "", 40)
         yield (f"Speculative decoding ({method}): the weights of its drafter are in no row here.")
-    if reading.offload_gib or reading.overridden:
+    if reading.offload_gib or (reading.overridden and not reading.host_expert_layers):
         yield "Part of the weights is in host memory; their size on the device is not predicted."
 
 

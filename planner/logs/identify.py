@@ -16,7 +16,7 @@ TUNED = (
     r"static|block|per|tensor|pertensor|w\d+a\d+|i?q\d\w*|ud|nvfp4|mxfp4|"
     r"autoround|qat|\d{4}|mlx|ct|pt|quantized(?:\.w\d+a\d+)?|unquantized|lmhead|mxfp8|"
     # One's own way with a model of the same layout; gb10 and the like: for which device.
-    r"mtp|fast|turbo4?bit|abliterated|obliterated|uncensored|heretic|gb10|rtx\d{4}"
+    r"mtp|fast|abliterated|obliterated|uncensored|heretic|gb10|rtx\d{4}"
 )
 SIZES = r"k|m|s|l|xs|xl|xxs|nl|0|1"  # what may follow such a word, as in Q4_K_XL
 STORED = (  # part of a checkpoint's name: how its weights are stored
@@ -74,7 +74,8 @@ def plain(name: str) -> str:
     cached = re.search(r"models--[^/]+?--([^/\\]+)", name)  # in a hub's cache, beside a checksum
     name = cached[1] if cached else name.replace("\\", "/").rstrip("/").rpartition("/")[2]
     name = name.lower()
-    parts = re.split(r"[-_ :]+", name.removesuffix(".gguf"))
+    name = re.sub(r"-\d{5}-of-\d{5}$", "", name.removesuffix(".gguf"))  # one of several files
+    parts = re.split(r"[-_ :]+", name)
     kept, left_out = [], False
     for part in parts:
         left_out = bool(re.fullmatch(TUNED, part) or (left_out and re.fullmatch(SIZES, part)))
@@ -122,7 +123,8 @@ def weights(reading: LogReading, published: str, source: str = "") -> Stored:
     if said in presets.weight_formats():
         return Stored(said)
     name = " ".join(filter(None, (reading.model, reading.model_file))).lower().replace("_", "-")
-    in_file = re.search(r"[.-](i?q\d[\w-]*?|f16|bf16|mxfp4)\.gguf", name)
+    in_file = re.search(r"[.-](i?q\d[\w-]*?|f16|bf16|mxfp4)(?:-\d{5}-of-\d{5})?\.gguf", name)
+    in_file = in_file or re.search(r"gguf:(?:ud-)?(i?q\d[\w-]*|f16|bf16|mxfp4)$", name)
     in_file = _gguf(in_file[1].replace("-", "_")) if in_file else ""
     if in_file in presets.weight_formats():
         return Stored(in_file)
@@ -167,7 +169,8 @@ def _by_method(reading, method, named, published):
 
 def _gguf(dtype):
     """The id of a format that llama.cpp and ollama name."""
-    said = (dtype or "").lower().replace(" - ", "_")
+    said = re.sub(r"(?: - [\d.]+ bpw\b.*| \(guessed\)|, may not work)$", "", (dtype or "").lower())
+    said = said.removeprefix("all ").replace("iq3_s mix", "iq3_m").replace(" - ", "_")
     said = re.sub(r"_(medium|small|large)\b", lambda word: f"_{word[1][0]}", said).split(" ")[0]
     return GGUF.get(said, said)
 

@@ -119,6 +119,8 @@ class LogReading:
     all_layers: int | None = None
     cached_layers: int | None = None
     overridden: str | None = None
+    host_expert_layers: int | None = None
+    cpu_moe: str | None = None
     total_gib: float | None = None
     free_gib: float | None = None
     budget_gib: float | None = None

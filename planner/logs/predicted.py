@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from planner.engines.memory import CacheLayers, Engine
-from planner.hardware import parallel
+from planner.hardware import adapters, parallel
 from planner.hardware.parallel import ONE_DEVICE
 from planner.inputs.scenario import Scenario
 from planner.logs import defaults
@@ -40,7 +40,9 @@ def predicted(setup: Setup) -> tuple[Row, ...]:
         **model_of(setup.scenario, setup.reading),
     )
     llama = setup.reading.engine == "llama.cpp"
-    weighed = not (setup.reading.offload_gib or setup.reading.overridden) and setup.weights_known
+    reading = setup.reading
+    moved = reading.offload_gib or (reading.overridden and not reading.host_expert_layers)
+    weighed = not moved and setup.weights_known
     own = () if weighed else ("weights_gib", "projected_gib")
     own += () if setup.cache_known else ALLOCATED if llama else CACHED
     if _cut_short(setup, rows):
@@ -101,8 +103,12 @@ def model_of(scenario: Scenario, reading: LogReading) -> dict:
     weights = weights_of(model, scenario.weights)
     stage = parallel.stages(layout, model.groups, weights, **widths)[0]
     held = stage.weights_bytes
+    if scenario.loras and not whole:
+        slot = adapters.slot_bytes(model, layout, stage.layers, scenario.lora_rank)
+        held += scenario.loras * slot  # which engines count with the weights
     if whole:
         held -= weights.embedding  # which stays with the processor
+        held -= weights.experts * scenario.host_experts / model.layers
     alone = replace(scenario, tp=1, pp=1, dp=1, ep=1, dcp=1) if whole else scenario
     layers = cache_layers(alone, stage)
     layers = _with_drafter(model, reading, layers)

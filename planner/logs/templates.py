@@ -39,7 +39,7 @@ WORDS = {  # figures that are words, and how far such a word may reach
     "drafting": r"\w{1,40}",
     "draft_model": r"[^\s'\",]{1,200}",
     **dict.fromkeys(("expert_parallel_on", "data_attention", "eager"), r"True|False"),
-    **dict.fromkeys(("prefix_caching", "chunked_prefill", "lora_on"), r"True|False"),
+    **dict.fromkeys(("prefix_caching", "chunked_prefill", "lora_on", "cpu_moe"), r"True|False"),
 }
 # A number that goes on in the next line, or whose end was cut off, is none.
 NUMBER = r"(?:-?\d{1,3}(?:,\d{3}){1,4}|-?\d{1,13}(?:\.\d{1,20})?)(?!\d|,\d)"

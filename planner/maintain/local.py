@@ -46,6 +46,15 @@ def stranger_band(rows: Rows, predicted, use) -> tuple[float, float, str]:
     return 1 / q, q, "local engines left out"
 
 
+def expert_prefill(prefills: Rows, predicted) -> tuple[float, tuple[str, ...]]:
+    """How many times as long prompts of models with experts took as engines without such rows
+    make of them, and the local engines that have some."""
+    local = np.isin(prefills["engine"], fit.GROUPS["local"])
+    here = prefills.fitted & local & (prefills.work.experts > 0)
+    off = np.median(np.log(prefills.measured_s[here] / predicted[here]))
+    return float(np.exp(off)), tuple(np.unique(prefills["engine"][here]).tolist())
+
+
 def timings(steps: Rows, prefills: Rows, earlier: Rows, by_source, by_engine) -> list[Timing]:
     """The rows of presets/calibration.csv.
 
@@ -54,16 +63,19 @@ def timings(steps: Rows, prefills: Rows, earlier: Rows, by_source, by_engine) ->
     step_s, prefill_s = by_source
     of_steps, of_prefills = fit.fit(steps, prefills, earlier)
     shared_pass = of_steps["other"]["pass_layer"]
+    routed, knowing = expert_prefill(prefills, by_engine[1])
+    knowing += fit.EXPERTS_AS_DENSE
+    knowing += tuple(name for name, taken in fit.TAKEN_AS.items() if taken in knowing)
     found = [IDEAL]
     for engine, group in fit.GROUP.items():
         step, prefill = of_steps[engine], of_prefills[engine]
         us = {term: step.get(term, 0.0) * 1e6 for term in fit.START if term.endswith("layer")}
+        decode = band(engine, steps, step_s, steps.fitted)
         if engine in fit.UNMEASURED:
             decode = stranger_band(steps, by_engine[0], steps.fitted)
+        alone = band(engine, prefills, prefill_s, prefills.fitted)
+        if group == "local" and not _counted(prefills, (engine,))[0]:
             alone = stranger_band(prefills, by_engine[1], prefills.fitted)
-        else:
-            decode = band(engine, steps, step_s, steps.fitted)
-            alone = band(engine, prefills, prefill_s, prefills.fitted)
         own = _counted(steps, (engine,)), _counted(prefills, (engine,))
         found.append(
             Timing(
@@ -82,6 +94,7 @@ def timings(steps: Rows, prefills: Rows, earlier: Rows, by_source, by_engine) ->
                 prefill_efficiency=1 / prefill["prefill"],
                 prefill_floor_steps=prefill["floor"],
                 prefill_peak=fit.PREFILL_PEAK.get(engine, "16 bit"),
+                expert_prefill_factor=1.0 if engine in knowing or group != "local" else routed,
                 link_efficiency=1 / prefill["link"],
                 pieces_under_way=fit.PIECES_UNDER_WAY.get(engine, 1),
                 decode_low=decode[0],

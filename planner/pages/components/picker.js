@@ -66,7 +66,7 @@ function nearest(options, text) {
   if (named.some((option) => !option) || new Set(named.map(({ id }) => id)).size < 2) return null
   const least = named.reduce((a, b) => (parseFloat(b.note) < parseFloat(a.note) ? b : a))
   const count = String(parts.reduce((sum, [, each]) => sum + Number(each), 0))
-  const note = "unequal devices are not modelled: as many of the smaller"
+  const note = "the smaller"
   return { id: least.id, name: `${count} × ${least.name}`, shown: least.name, count, note }
 }
 
@@ -128,7 +128,10 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
       note: by && !packed(option.name).includes(packed(by)) ? `as ${by}` : option.note,
     }))
     const mixed = counted && nearest(options, text)
-    if (mixed) state.rows = [mixed]
+    if (mixed) {
+      state.rows = [mixed]
+      problem.textContent = "Unequal devices are not modelled; the nearest answer is as many of the smaller."
+    }
     const exact = best.length && best[0].score < 1
     const other = { id: null, typed, name: `${unknown} “${typed}”`, note: "" }
     if (unknown && typed && !exact) typed.includes("/") ? state.rows.unshift(other) : state.rows.push(other)
