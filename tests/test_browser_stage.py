@@ -73,8 +73,9 @@ def test_a_drag_is_one_change_for_the_server(open_page):
     addresses = []
     page.on("request", lambda request: addresses.append(request.url))
     written = page.evaluate_handle(
-        "() => { window.entries = []; const old = history.replaceState.bind(history);"
-        " history.replaceState = (...given) => { window.entries.push(given[2]); old(...given) } }"
+        "() => { window.entries = []; for (const name of ['pushState', 'replaceState']) {"
+        " const old = history[name].bind(history);"
+        " history[name] = (...given) => { window.entries.push(given[2]); old(...given) } } }"
     )
     slider(page, "context").focus()
     for _ in range(7):

@@ -130,7 +130,7 @@ def test_the_start_command_states_the_step_of_the_device(engine, device, flag):
     ("device", "engines"),
     [
         ("mi300x", ["vllm-0.34", "sglang", "llama.cpp-cuda", "llama.cpp-vulkan"]),
-        ("apple-m4-max", ["vllm-0.34", "sglang", "llama.cpp-metal"]),
+        ("apple-m4-max", ["vllm-0.34", "sglang", "llama.cpp-metal", "mlx"]),
         ("raspberry-pi-5-8", ["llama.cpp-vulkan"]),
     ],
 )

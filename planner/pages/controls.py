@@ -133,12 +133,13 @@ def write_address(query: str, steps: bool = True):
 
     def found_again():
         st.query_params.from_dict(parse_qs(state.link.lost, keep_blank_values=True))
-        state.pop("at")
+        state.pop("at", None)
 
     def gone_back():
         # What the address says now; Streamlit may know of it a step late.
-        state.returned, _, query = state.link.returned.partition("@")
-        state.returned_to = state.pop("at"), parse_qs(query, keep_blank_values=True)
+        state.returned, page, query = state.link.returned.split("@", 2)
+        state.returned_to = page, parse_qs(query, keep_blank_values=True)
+        state.pop("at", None)  # not there where a run was broken off before the page had begun
 
     _link(
         key="link",

@@ -1,6 +1,7 @@
 """The Log page: what a start-up log says, and predicted against printed, row by row."""
 
 from html import escape
+from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -8,7 +9,7 @@ from planner.inputs import presets
 from planner.inputs.scenario import encode
 from planner.logs import from_log, told
 from planner.logs.parse import NAMES, read_log
-from planner.pages import controls
+from planner.pages import controls, pins, screen
 
 state = st.session_state
 controls.entered("log")
@@ -69,7 +70,8 @@ with place:
     if scenario:
         st.text(told.summary(reading, scenario))
         if not {"model", "weights"} & {*found.asked}:
-            link = f"./?{escape(encode(scenario))}"
+            kept = urlencode({**screen.parameters(), **pins.parameters()})
+            link = f"./?{escape(f'{encode(scenario)}&{kept}'.rstrip('&'))}"
             words = "Open this in the planner"
             st.html(f'<a href="{link}" target="_self" style="color: inherit">{words}</a>')
 

@@ -51,5 +51,7 @@ if export.open:
     with export:
         if asked.answered(st):
             take_along.show(evaluation, pictures)
+if share.open:
+    share.markdown("**Share as a question**: figures stay hidden until there is a guess.")
 asked.share(share)
 path.bar("plan")

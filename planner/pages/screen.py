@@ -12,7 +12,7 @@ from planner.pages.components import component
 
 _keys = component("keys")
 VIEW = ("present", "board")  # what of an address says how its page is shown, and not what
-_drawer = component("drawer")
+_drawer = component("drawer", isolated=False)
 LOGO = Path(__file__).parent / "logo"
 LINES = 1080  # of the screen that a presenter's view is made for, until the browser says how many
 # Streamlit sizes everything by the root's font size, so one number makes a page larger: 24 px of
@@ -48,22 +48,6 @@ PRESENT_LESSON = """<style>
   .st-key-controls .stHorizontalBlock > [data-testid=stLayoutWrapper]:not(:has(.stPopover)),
   .st-key-controls .stHorizontalBlock > .stElementContainer:has(.stSelectbox) { min-width: 15rem }
 }
-</style>"""
-# On every page. What a person came for stands before the way to other pages.
-DRAWER = """<style>
-[data-testid=stElementContainer].st-key-drawer { display: none }
-@media (max-width: 640px) {
-  [data-testid=stSidebarContent] { display: flex; flex-direction: column }
-  [data-testid=stSidebarNav] { order: 2 }
-}
-.drawer-verdict {
-  position: fixed; bottom: 0; left: 0; z-index: 1000000; box-sizing: border-box;
-  padding: 0.5rem 1.25rem; color: #FFF; font-weight: 600; background: #5B6069;
-  &[data-state=fits] { background: #007A59; &::before { content: "✓ " } }
-  &[data-state=tight] { background: #8F5E12; &::before { content: "! " } }
-  &[data-state=not] { background: #B84F00; &::before { content: "✕ " } }
-}
-@media print { .drawer-verdict { display: none } }
 </style>"""
 # Streamlit's captions are too faint for small type (contrast 3.7 where 4.5 is asked), and so is
 # white on the blue of a dark page.
@@ -154,7 +138,6 @@ def root() -> str:
 
 def frame():
     """What is around every page: mark and name of the product, what it is for, a phone's drawer."""
-    st.html(DRAWER)
     _drawer(key="drawer")
     st.logo(LOGO / f"{'dark' if dark() else 'light'}.png", size="large")
 

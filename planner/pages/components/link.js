@@ -58,7 +58,7 @@ const ask = () => {
   if (!returning) return
   clearTimeout(returning.timer)
   returning.timer = setTimeout(ask, PATIENCE_MS)
-  newest.setStateValue("returned", `${returning.id}@${returning.query}`)
+  newest.setStateValue("returned", `${returning.id}@${newest.data.page}@${returning.query}`)
 }
 
 /** Whether what the server shows is what was gone back to; if it is not, it is asked for. */
