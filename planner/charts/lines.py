@@ -188,7 +188,7 @@ def _words(lines, about, full, near, most, size):
     words = Labels(along, lambda step: step / most, [*drawn, *drops], dots, rules.values())
     for line in about:
         time = describe.duration(line.plan.evaluation.tpot_s.value)
-        words.write(time, [line.here], weight="bold")
+        words.write(time, [line.here], weight="bold", optional=True)  # its dot says it, too
     for line in full:
         context, step = line.end
         places = [(context, step * part / 8) for part in range(9)]
