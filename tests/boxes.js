@@ -49,7 +49,9 @@
       const same = (other) => other.text === text && near(other.left, ink.left) && near(other.top, ink.top)
       if (words.some(same)) continue
       const guide = node.closest('[class*=role-axis], [class*=role-legend], [class*=role-title]')
-      words.push({ text, guide: Boolean(guide), ...ink })
+      const { a, b } = node.getScreenCTM()
+      const slanted = Math.abs(a) > 0.1 && Math.abs(b) > 0.1 // its box is larger than its ink
+      words.push({ text, slanted, guide: Boolean(guide), ...ink })
       if (text.includes('…')) say('cut short', text)
       const across = box.left < whole.left - 2 || box.right > whole.right + 2
       if (across || ink.top < whole.top - 2 || ink.bottom > whole.bottom + 2) say('cut at the edge', text)
@@ -58,6 +60,7 @@
     }
     words.forEach((word, at) => {
       for (const other of words.slice(0, at)) {
+        if (word.slanted && other.slanted) continue
         if (meets(word, inset(other, 0.5, 0.5))) say('word on word', word.text, other.text)
       }
     })

@@ -1,6 +1,7 @@
 """The charts: they draw the plan's numbers, on axes that hold still."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -170,6 +171,21 @@ def test_each_device_s_bar_is_what_it_holds():
     assert used.max() == pytest.approx(own.plan.memory_needed_bytes)
     weights = drawn[drawn.part == "weights"].groupby("variant", sort=False)["size"].sum()
     assert weights.max() == pytest.approx(max(stage.weights_bytes for stage in own.plan.stages))
+
+
+def test_no_chart_says_that_a_load_fits_where_the_verdict_says_that_it_does_not():
+    full = Scenario("llama-3.1-8b", device="h100-sxm", engine="vllm", tp=2)
+    most = int(evaluate(full).max_concurrency)
+    for count in (1, most, most + 1, 2 * most):
+        evaluation = evaluate(replace(full, concurrency=count))
+        own, both = shown(evaluation.plan.scenario)
+        fits = count <= most
+        assert evaluation.fits == fits
+        for picture in (bars.memory("engine_memory", "Memory", [own]), bars.devices(evaluation)):
+            assert ("does not fit" in set(picture.frames["rows"].part)) != fits, picture.id
+        words = loads.fit(both, own).frames["words"]
+        assert set(words[words.fontWeight == "bold"].label) == {loads.FITS[fits]}
+        assert (own.longest >= full.context) == fits
 
 
 def test_an_axis_is_in_the_unit_that_suits_it():

@@ -71,20 +71,27 @@ def memory_parts(evaluation: Evaluation) -> tuple[dict[str, float], float]:
 
 
 def devices(own: Evaluation) -> Picture:
-    """Memory of each device: its weights and the cache of its requests."""
+    """Memory of each device: its weights, its engine's share and the cache of its requests."""
     plan, bars = own.plan, []
-    layout, usable = plan.scenario.layout, plan.memory_usable_bytes
-    for each in parallel.device_memory(layout, plan.stages, plan.concurrency, plan.context_tokens):
+    needs, limit = memory_parts(own)
+    overhead, needed = needs["overhead"], sum(needs.values())
+    engine = f"{describe.data(overhead)} for the engine + " if overhead else ""
+    every = parallel.device_memory(
+        plan.scenario.layout, plan.stages, plan.concurrency, plan.context_tokens
+    )
+    for each in every:
         label = f"device {each.device + 1}"
         sentence = (
             f"{label}, stage {each.stage + 1}, group {each.group + 1}: "
-            f"{describe.data(each.weights_bytes)} weights + "
+            f"{describe.data(each.weights_bytes)} weights + {engine}"
             f"{describe.data(each.cache_bytes)} cache of {describe.requests(each.requests)}"
         )
-        needs = {"weights": each.weights_bytes, "cache": each.cache_bytes}
-        bars.append(Bar(label, needs, sentence, usable))
-    needed = describe.data(plan.memory_needed_bytes)
-    alt = f"Memory on each of {len(bars)} devices. The fullest needs {needed}."
+        parts = {"weights": each.weights_bytes, "overhead": overhead, "cache": each.cache_bytes}
+        bars.append(Bar(label, parts, sentence, limit))
+    alt = (
+        f"Memory on each of {len(bars)} devices. "
+        f"The fullest needs {describe.data(needed)} of {describe.data(limit)}."
+    )
     return _picture("devices", "Memory on each device", "Memory", MEMORY_UNITS, bars, alt)
 
 

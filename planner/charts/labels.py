@@ -18,7 +18,7 @@ LETTER, LINE = 6.2, 15  # pixels: how wide a letter is, and how high a line of t
 GAP, RISE = 9, 12  # pixels from a place to the near end of its word, and to the word's middle
 FARTHER = (2.4, 3.8, 5.2, 7)  # times as high or low as a word that stands near
 DOT = 13  # pixels that words keep off about a dot
-NAME_EVERY = 3  # points of a line from one place for its name to the next
+NAME_EVERY = 3  # points of a line from one place for its name to the next, at first
 # Where a word may stand: left (-1) or right (1) of its place or at neither side, and how far above.
 NEAR = ((-1, 1), (1, 1), (-1, -1), (1, -1), (0, 1.5), (0, -1.5))
 CORNERS = (
@@ -119,8 +119,8 @@ class Labels:
     def name(self, text: str, x: np.ndarray, y: np.ndarray):
         """Write a line's name beside it, as near to its end as there is room."""
         seen = ~np.isnan(x)
-        places = list(zip(x[seen], y[seen], strict=True))[::-NAME_EVERY]
-        if places:
+        places = list(zip(x[seen], y[seen], strict=True))[::-1]
+        if places and not self.write(text, places[::NAME_EVERY], optional=True):
             self.write(text, places)
 
     def _room(self, boxes, near):

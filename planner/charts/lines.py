@@ -38,7 +38,7 @@ def latency(id: str, shown: list[Labelled], own: Labelled | None = None) -> Pict
     near = comparable(own.evaluation)[:MOST_MEASURED] if own else []
     full = [line for line in about if SHORTEST <= line.plan.longest < LONGEST]
     rows = stacked([line.columns for line in lines])
-    words, speeds = _words(lines, about, full if own else (), near, most, size)
+    words, speeds = _words(lines, about, full, near, most, size)
     return Picture(
         id,
         "Time per output token, × where memory is full"
@@ -188,8 +188,8 @@ def _words(lines, about, full, near, most, size):
     words = Labels(along, lambda step: step / most, [*drawn, *drops], dots, rules.values())
     for line in about:
         time = describe.duration(line.plan.evaluation.tpot_s.value)
-        words.write(time, [line.here], weight="bold")
-    for line in full:
+        words.write(time, [line.here], weight="bold", optional=True)  # its dot says it, too
+    for line in full if len(about) == 1 else ():  # of several the title says it
         context, step = line.end
         places = [(context, step * part / 8) for part in range(9)]
         words.write(FULL[0], places, optional=True) or words.write(FULL[1], places, optional=True)

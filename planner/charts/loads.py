@@ -35,9 +35,9 @@ def fit(shown: list[Labelled], own: Labelled) -> Picture:
     frontiers = {each: row["context"] for each, row in zip(shown, rows, strict=True)}
     words = Labels(along, up, [(line, counts) for line in frontiers.values()], [load])
     least, greatest = rows[shown.index(own)]["longest"][[0, -1]]
-    words.write(FITS[least >= SHORTEST], [(SHORTEST, 1)], RIGHT_ABOVE)
-    words.write(FITS[greatest >= LONGEST], [(LONGEST, MOST)], LEFT_BELOW)
     words.write(verdict, [load], weight="bold")
+    words.write(FITS[least >= SHORTEST], [(SHORTEST, 1)], RIGHT_ABOVE, optional=True)
+    words.write(FITS[greatest >= LONGEST], [(LONGEST, MOST)], LEFT_BELOW, optional=True)
     for each, line in frontiers.items():
         words.name(each.line or each.label, line[::-1], counts[::-1])  # from the fewest requests
     sentence = f"{describe.requests(load[1])} of {load[0]:,} tokens: {verdict}"

@@ -46,6 +46,7 @@ def themed(spec: dict, dark: bool) -> dict:
         },
         "legend": {**ink, **size, "offset": 8},
         "text": {"fontSize": 12},
+        "mark": {"tooltip": None},  # a sentence or nothing, never the names of fields
     }
     own = spec.get("config", {})
     merged = {

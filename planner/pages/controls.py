@@ -14,6 +14,7 @@ import pyarrow
 import streamlit as st
 
 from planner.charts.picture import Picture
+from planner.charts.style import themed
 from planner.inputs import presets
 from planner.inputs.link import Notice, Number
 from planner.inputs.scenario import (
@@ -195,7 +196,7 @@ def show_picture(picture: Picture, specified=Picture.specification):
         if spec is None:
             predict.waiting()
         else:
-            spec = {**spec, "datasets": datasets(picture)}
+            spec = {**themed(spec, screen.dark()), "datasets": datasets(picture)}
             st.vega_lite_chart(spec=spec, key=picture.id, alt=picture.title)
 
 
