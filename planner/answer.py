@@ -33,7 +33,7 @@ ENGINE_LIMITS = (
     "the running requests.",
     "A device whose interconnect no source states is assumed to use PCIe 4.0 x16.",
     "Engine overhead depends on its version and options; the figures and their sources are listed "
-    "under “Engine memory breakdown”.",
+    "under “Engine memory”.",
 )
 LIMITS = (
     "All requests have the same context, and no prefix is shared between them.",
