@@ -22,21 +22,19 @@ from planner.inputs import presets
 from planner.pages import predict, screen
 from planner.stage import scene
 from planner.stage.packed import pack
-from planner.web import stage as files
+from planner.web import static
 from tests.browser import app, chromium, idle
 
 FINDINGS = Path(__file__).with_name("boxes.js").read_text("utf-8")
 SIZES = {390: 844, 1440: 1000, 1920: 1080}
 
 # Puts a plan on the stage that the page has, and waits until nothing more is drawn.
-PUT = """async (data) => {
-  const assets = {}
-  for (const name in data.assets) assets[name] = new URL(data.assets[name], location.href).href
-  window.stageFile ??= await import(assets.stage)
+PUT = """async ({ script, data }) => {
+  window.stageFile ??= await import(new URL(script, location.href).href)
   const root = window.stageRoot ??= document.querySelector('.stage').parentElement
   let last = performance.now()
   const watch = new MutationObserver(() => { last = performance.now() })
-  window.stageFile.render({ data, parentElement: root, setTriggerValue() {} }, assets)
+  window.stageFile.default({ data, parentElement: root, setTriggerValue() {} })
   watch.observe(root, { subtree: true, childList: true, attributes: true, characterData: true })
   while (performance.now() - last < 150) await new Promise((done) => setTimeout(done, 30))
   watch.disconnect()
@@ -91,10 +89,10 @@ def sent(scenario: Scenario, lines: int, dark: bool = False) -> dict:
         spec = picture.specification(dark)
         if lines:
             text = round(predict.TEXT[True] * max(lines / screen.LINES, 0.8))
-            spec = enlarged(spec, text, round(predict.SHARES[True] * lines))
+            spec = enlarged(spec, text, round(predict.LESS["plan"] * lines))
         specifications[picture.shape] = themed(spec, dark)
-    return {
-        "assets": files.addresses(),
+    data = {
+        "files": {"vega": static.vega(), "film": "film"},
         "texts": {"ways": "Make it fit:", "waits": ""},
         "presenting": bool(lines),
         "film": pack([scene.scene(shot, pictures)]),
@@ -105,6 +103,7 @@ def sent(scenario: Scenario, lines: int, dark: bool = False) -> dict:
         "view": f"{'dark' if dark else 'light'} {lines}",
         "specifications": specifications,
     }
+    return {"script": static.address("stage"), "data": data}
 
 
 def page_at(browser, address, width, presenting):

@@ -15,8 +15,7 @@ import pandas as pd
 
 from planner.charts.style import INK, PAPER
 
-USUAL = 14  # size of words for which the heights of charts are made, with room to spare
-ABOVE = 1.15  # by how much a chart of many rows may be higher than it is asked to be
+USUAL = 14  # size of words beside which lines and dots have the size they are drawn with
 TYPE = 12  # size of words as charts are drawn
 # What grows with the words; a dot's size is its area.
 GROWS = {"strokeWidth": 1, "dx": 1, "dy": 1, "size": 2}
@@ -173,14 +172,13 @@ def _written(part, values):
 def enlarged(spec: dict, text: int, height: int) -> dict:
     """A specification in type that is read from the back of a room.
 
-    text: size of words on it. height: how high it is to be at least. Rows of words need as much
-    more room as the words, so a high chart becomes higher yet, but for what a screen holds.
+    text: size of words on it. height: how high its plot is to be.
     """
     sizes = {"labelFontSize": text, "titleFontSize": text, "labelLimit": 16 * text}
     config = {"axis": sizes, "legend": sizes, "text": {"fontSize": text}}
     return {
         **_grown(spec, text),
-        "height": max(min(round(spec["height"] * text / USUAL), round(ABOVE * height)), height),
+        "height": height,
         "config": {**spec.get("config", {}), **config},
     }
 

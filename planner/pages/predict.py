@@ -22,7 +22,7 @@ from planner.serving import Evaluation
 TEXT = {False: 20, True: 17}  # size of words on a chart for a room, by whether it is of a plan
 METRIC_WIDTH = {False: 165, True: 340}  # by presenting; two fit beside each other on a phone
 # Of a room's screen for a chart: on most pages, on those with more beside it, and under a question.
-SHARE, LESS, ASKED_SHARE = 0.36, {"plan": 0.3, "fit": 0.25}, 0.3
+SHARE, LESS, ASKED_SHARE = 0.37, {"plan": 0.3, "fit": 0.25}, 0.3
 WAITING = "Shown with the answer."
 
 

@@ -23,6 +23,7 @@ PRESENT = """<style>
   [data-testid=stHeader] { height: 2.75rem; min-height: 0 }
   [data-testid=stMainBlockContainer] { padding: 2.9rem 2rem 0.8rem !important }
   section[data-testid=stSidebar][data-collapsed=false] { width: 19rem !important }
+  .st-key-strip { display: none }
 }
 </style>"""
 # The lesson's pages are turned by keys; the others are reached by the head.
