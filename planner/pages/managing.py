@@ -1,8 +1,16 @@
 """Managing it: contiguous and paged memory under the same requests."""
 
-from planner.pages import learn
+import streamlit as st
+
+from planner.pages import learn, screen
 
 visit = learn.opened("managing")
 learn.moved(visit, "tick", "arrivals", "prefix", "leak")
 asked = learn.shown(visit, learn.measures("managing"))
+if not screen.presenting():
+    st.page_link(
+        "planner/pages/size.py",
+        label="Size serves a real deployment by the same rules: see “Check by simulation” there",
+        icon=":material/arrow_forward:",
+    )
 learn.closed(visit, asked)

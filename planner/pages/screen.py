@@ -7,7 +7,7 @@ from urllib.parse import urlsplit, urlunsplit
 import streamlit as st
 
 from planner.charts.picture import enlarged
-from planner.charts.style import PAPER
+from planner.charts.style import INK, PAPER
 from planner.pages.components import component
 
 _keys = component("keys")
@@ -51,10 +51,11 @@ PRESENT_LESSON = """<style>
 }
 </style>"""
 # Streamlit's captions are too faint for small type (contrast 3.7 where 4.5 is asked), and so is
-# white on the blue of a dark page.
+# white on the blue of a dark page, and blue on the pale blue of what is chosen.
 LOOK = """<style>
 [data-testid=stCaptionContainer] { opacity: 0.85 !important }
 [data-testid=stBaseButton-primary] p { color: PAPER }
+[data-testid=stBaseButton-segmented_controlActive] p { color: INK }
 [data-testid=stElementContainer]:has(> .stHtml > .on-paper) { display: none }
 @media (max-width: 640px) {
   [data-testid=stHorizontalBlock] { row-gap: 1rem }
@@ -173,7 +174,7 @@ def dress(query: str, lesson: bool = False, held: bool = False):
 
     held: whether a phone keeps the controls of the lesson's page in view.
     """
-    look = LOOK.replace("PAPER", PAPER[dark()])
+    look = LOOK.replace("PAPER", PAPER[dark()]).replace("INK", INK[dark()])
     if presenting():
         look += PRESENT + (PRESENT_LESSON if lesson else "")
     elif lesson:
