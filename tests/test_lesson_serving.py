@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from planner.lesson import allocation
-from planner.lesson.allocation import BLOCK_TOKENS, PAGED, Load
+from planner.lesson.allocation import BLOCK_TOKENS, Load
 from planner.sizing.arrivals import Requests
 from planner.sizing.batching import Batching
 
