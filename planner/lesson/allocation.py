@@ -3,9 +3,11 @@
 Contiguous: a request gets one unbroken stretch, as long as it may ever become. Paged: it gets a
 block of 16 tokens when it needs one, wherever one is free, and requests with a shared prefix
 store its blocks once (Kwon et al. 2023). A tick of the clock writes one token for every
-running request. The same seed gives both ways the same requests. What is paged is served as the
-simulator behind Size serves it (`sizing.batching`), block by block (a test holds both together);
-here each block is known by whose it is, where that one counts hundreds of thousands of requests.
+running request. The same seed gives both ways the same requests.
+
+Without a shared prefix, and until a request first gives up its room, what is paged is held, run and
+let wait tick by tick as by the simulator behind Size (`sizing.batching`); a test holds them
+together.
 """
 
 import random

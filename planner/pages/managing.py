@@ -10,7 +10,7 @@ asked = learn.shown(visit, learn.measures("managing"))
 if not screen.presenting():
     st.page_link(
         "planner/pages/size.py",
-        label="Size serves a real deployment by the same rules: see “Check by simulation” there",
+        label="Size simulates a real deployment with paged memory: “Check by simulation”",
         icon=":material/arrow_forward:",
     )
 learn.closed(visit, asked)

@@ -376,6 +376,7 @@ function remove(parentElement) {
   const stage = stages.get(parentElement)
   stage?.listening.abort()
   stage?.plots.forEach((plot) => plot.remove())
+  stage?.root.remove() // the element itself may be used again
   stages.delete(parentElement)
 }
 
