@@ -55,7 +55,7 @@ PRESENT_LESSON = """<style>
 LOOK = """<style>
 [data-testid=stCaptionContainer] { opacity: 0.85 !important }
 [data-testid=stBaseButton-primary] p { color: PAPER }
-[data-testid=stBaseButton-segmented_controlActive] p { color: INK }
+[data-variant=segmented_control][aria-checked=true] p { color: INK }
 [data-testid=stElementContainer]:has(> .stHtml > .on-paper) { display: none }
 @media (max-width: 640px) {
   [data-testid=stHorizontalBlock] { row-gap: 1rem }
