@@ -9,16 +9,16 @@
 // the server has taken.
 
 const PAUSE_MS = 1000 // of the hand; what it changes of one input without a pause is one change
-const PATIENCE_MS = 3000 // then an entry that was gone back to is asked for again
+const PATIENCE_MS = 3000 // then an entry that was gone back to is asked for again, twice as late each time
 const papers = new WeakMap()
 let session
 let shown = new Map()
 let lost = new Map()
 let newest = null // the component as it was last rendered
-let at = null // the path under which it was
 let entry = {} // of the history: its path and page, the parameters it changed, and by which stroke
+let patience = PATIENCE_MS
 let returns = 0 // how often one went back or forward
-let returning = null // an entry that was gone back to and is not shown yet; left, the page before it
+let returning = null // an entry that was gone back to and is not shown yet
 
 // The hand's strokes, counted: one lasts while a button or key is down, and over short pauses.
 let stroke = 0
@@ -33,6 +33,13 @@ const touch = ({ type }) => {
 for (const type of ["pointerdown", "pointermove", "pointerup", "pointercancel", "keydown", "keyup"])
   addEventListener(type, touch, { capture: true, passive: true })
 
+/** Whether a page is the one that the address names; what no page is called is the plan's. */
+const pages = new Set(["plan"])
+const fits = (page) => {
+  const named = location.pathname.split("/").filter(Boolean).pop()
+  return page === named || (page === "plan" && !pages.has(named))
+}
+
 // Within a page, Back and Forward are this component's affair: one message, the last one counts.
 // Streamlit would begin the page anew at each step. Over to another page it is Streamlit's; what is
 // pressed meanwhile waits for that page.
@@ -40,34 +47,64 @@ addEventListener(
   "popstate",
   (event) => {
     if (!newest) return
+    travelled = Date.now()
+    if (event.isTrusted) patience = PATIENCE_MS
     const query = location.search.slice(1)
-    const path = location.pathname
-    const within = newest.parentElement.isConnected && path === entry.path
+    const within = newest.parentElement.isConnected && location.pathname === entry.path
     if (within && !returning && query === newest.data.query) return
-    if (within) event.stopImmediatePropagation()
-    const left = path === at ? null : newest.data.page
-    clearTimeout(returning?.timer)
-    entry = { path, page: entry.page }
-    returning = { id: `${Date.now()}.${(returns += 1)}`, query, left, timer: null }
-    if (!left) ask()
+    const here = within && fits(newest.data.page)
+    if (here) event.stopImmediatePropagation()
+    entry = { path: location.pathname, page: entry.page }
+    goTo(query)
+    if (here) ask()
   },
   true,
 )
 
-const ask = () => {
-  if (!returning) return
+// Pages that were left before the server answered still come in, and Streamlit would make an entry of
+// each: nobody visited it, and it cuts off what lies ahead. A click or a key goes on from where one is.
+const SETTLED_MS = 5000
+let travelled = -Infinity // when one last went back or forward
+const push = history.pushState.bind(history)
+history.pushState = (...entry) => {
+  if (Date.now() - travelled > SETTLED_MS) push(...entry)
+}
+const goesOn = ({ altKey, metaKey }) => {
+  if (!altKey && !metaKey) travelled = -Infinity
+}
+for (const type of ["click", "keydown"]) addEventListener(type, goesOn, { capture: true, passive: true })
+
+/** Wait for an entry; ask again if it does not come, since a page left behind may have been the last. */
+const goTo = (query) => {
+  clearTimeout(returning?.timer)
+  returning = { id: `${Date.now()}.${(returns += 1)}`, query, asked: false, timer: null }
+  wait()
+}
+const wait = () => {
   clearTimeout(returning.timer)
-  returning.timer = setTimeout(ask, PATIENCE_MS)
+  returning.timer = setTimeout(insist, patience)
+  patience *= 2
+}
+const insist = () => {
+  if (!newest.parentElement.isConnected) return // a page that has no such component
+  if (fits(newest.data.page)) ask()
+  else dispatchEvent(new PopStateEvent("popstate", { state: history.state }))
+}
+const ask = () => {
+  returning.asked = true
+  wait()
   newest.setStateValue("returned", `${returning.id}@${newest.data.page}@${returning.query}`)
 }
 
-/** Whether what the server shows is what was gone back to; if it is not, it is asked for. */
+/** Whether what the server shows is what the address says; if only the page is, the rest is asked for. */
 const arrived = ({ page, query, returned }) => {
-  if (!returning || returned === returning.id) return true
-  if (!returning.left || page === returning.left) return false
-  if (query === returning.query) return true
-  returning.left = null
-  ask()
+  pages.add(page)
+  if (!fits(page)) {
+    if (!returning) goTo(location.search.slice(1))
+    return false
+  }
+  if (!returning || returned === returning.id || query === returning.query) return true
+  if (!returning.asked) ask()
   return false
 }
 
@@ -86,7 +123,7 @@ const write = (search, { query, page, steps }) => {
   const same = changed === entry.changed && stroke === entry.stroke
   const here = location.pathname === entry.path && page === entry.page
   const fresh = steps && here && changed && !same
-  if (fresh) history.pushState(history.state, "", address)
+  if (fresh) push(history.state, "", address)
   else history.replaceState(history.state, "", address)
   if (fresh) entry = { ...entry, changed, stroke }
 }
@@ -104,7 +141,6 @@ export default function (component) {
   }
   session = data.session
   if (!arrived(data)) return
-  at = location.pathname
   if (returning) {
     clearTimeout(returning.timer)
     shown.delete(location.pathname)
