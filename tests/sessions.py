@@ -92,12 +92,12 @@ class Visitor:
         await self.socket.send(message.SerializeToString())
         try:
             answers, size = await asyncio.wait_for(self._finished(), PATIENCE_S)
+            self.times.append(time.perf_counter() - start)  # a page does not wait for its film
         except TimeoutError:
             self.lost += 1
             return
         finally:
             await films
-        self.times.append(time.perf_counter() - start)
         self.sizes.append(size)
         self.lost += value not in answers
 

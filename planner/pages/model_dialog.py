@@ -9,7 +9,7 @@ from planner.models.config import Refusal, read_config
 from planner.models.hub import HubError, fetch_config
 from planner.models.model import LayerGroup, Model
 from planner.models.notation import model_to_text
-from planner.pages import controls
+from planner.pages import controls, turns
 from planner.pages.components import component
 from planner.units import GIGA
 from planner.web.options import options
@@ -63,7 +63,7 @@ def _by_id():
 def _look_up(name):
     st.session_state.pop("reading", None)
     try:
-        with st.spinner("Looking it up…"):
+        with st.spinner("Looking it up…"), turns.aside():
             # What this machine's own token opens is not for every visitor to read.
             found = fetch_config(name, token=None if options().hub_token else "")
         _read(

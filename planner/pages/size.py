@@ -13,7 +13,7 @@ from planner.compare.comparison import LETTERS, Comparison, Variant
 from planner.inputs import presets
 from planner.inputs.link import Choice
 from planner.models import drafting
-from planner.pages import controls, pins, screen, size_check, size_files
+from planner.pages import controls, pins, screen, size_check, size_files, turns
 from planner.sizing import drawings, levers, published, query, report, view
 from planner.sizing.answer import Answer, answer, verdict
 from planner.sizing.steady import deployed
@@ -188,7 +188,8 @@ def found() -> Answer:
     if kept is None or kept[0] != asked:
         place = st.empty()
         bar = place.progress(0.0, "Searching…")
-        made = answer(asked, lambda part: bar.progress(part, "Searching…"))
+        with turns.aside():
+            made = answer(asked, lambda part: bar.progress(part, "Searching…"))
         place.empty()
         kept = state["size-found"] = (asked, made)
     return kept[1]

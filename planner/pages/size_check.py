@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from planner.pages import controls, size_files
+from planner.pages import controls, size_files, turns
 from planner.sizing.check import REQUESTS, check
 from planner.sizing.check_pictures import pictures, verdict
 from planner.sizing.steady import Sizing
@@ -71,9 +71,10 @@ def _simulated(own, count, seed, asked, load):
         bar.progress(min(part, 1.0), "Simulating…")
         return False
 
-    if load is None:
-        found = check(own, count, int(seed), progress)
-    else:
-        found = check(own, seed=int(seed), progress=progress, trace=load)
+    with turns.aside():
+        if load is None:
+            found = check(own, count, int(seed), progress)
+        else:
+            found = check(own, seed=int(seed), progress=progress, trace=load)
     place.empty()
     return found

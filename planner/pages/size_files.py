@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from planner.pages import controls
+from planner.pages import controls, turns
 from planner.sizing import from_trace, view_benchmarks
 from planner.sizing.against import Comparison, compare
 from planner.sizing.benchmarks import read_benchmark
@@ -30,7 +30,8 @@ def ask_for_trace(ask_again: Callable):
     if kept is None or kept[0] != file.file_id:
         bar = st.progress(0.0, "Reading…")
         try:
-            found = read_trace(file.getvalue(), lambda part: bar.progress(part, "Reading…"))
+            with turns.aside():
+                found = read_trace(file.getvalue(), lambda part: bar.progress(part, "Reading…"))
         except ValueError as problem:
             found = str(problem)
         bar.empty()

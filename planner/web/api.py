@@ -52,8 +52,8 @@ KEPT = {"cache-control": "public, max-age=3600", "vary": "host"}
 class Line:
     """Work done so many at once, with so many more in line; whoever has gone is not served."""
 
-    def __init__(self, waiting: int):
-        self.most, self.inside, self.limiter = AT_ONCE + waiting, 0, CapacityLimiter(AT_ONCE)
+    def __init__(self, waiting: int, at_once: int = AT_ONCE):
+        self.most, self.inside, self.limiter = at_once + waiting, 0, CapacityLimiter(at_once)
 
     async def answered(self, request: Request, work: Callable, *given) -> Response:
         """What `work` answers, or why it does not: 503 with a full line, 504 too late."""

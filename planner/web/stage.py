@@ -27,7 +27,7 @@ async def warmed(_app):
 def routes(base: str = "") -> list[Route]:
     """The routes below a base path, for Streamlit's server or any other Starlette application."""
     at = f"/{base.strip('/')}" if base.strip("/") else ""
-    films = Line(FILMS_WAITING)
+    films = Line(FILMS_WAITING, at_once=1)  # as scripts are: they share one interpreter
 
     async def shown(request: Request) -> Response:
         if not static.takes_gzip(request):
