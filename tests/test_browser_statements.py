@@ -11,6 +11,7 @@ pytestmark = pytest.mark.browser
 
 DRAWN = ".st-key-tools button"
 SHUT = "[data-testid=stMain] details:not([open]) > summary"
+PATIENCE = 40  # looks, until what the boxes hold is there
 
 
 def read():
@@ -31,12 +32,16 @@ def test_no_statement_is_left_out():
     assert numbers == set(range(1, 94))
 
 
-@pytest.mark.parametrize(("page", "query"), STATEMENTS, ids="?".join)
+@pytest.mark.parametrize(("page", "query"), STATEMENTS, ids=map("?".join, STATEMENTS))
 def test_a_page_shows_its_statements(browse, page, query):
     own = browse(f"{page}?{query}", DRAWN)
     while (shut := own.locator(SHUT)).count():
-        shut.first.click()
+        shut.evaluate_all("boxes => boxes.forEach(box => box.click())")
         idle(own, DRAWN)
-    text = " ".join(own.locator("[data-testid=stMain]").inner_text().split())
-    missing = [each for each in STATEMENTS[page, query] if each[2] not in text]
+    for _ in range(PATIENCE):
+        text = " ".join(own.locator("[data-testid=stMain]").inner_text().split())
+        missing = [each for each in STATEMENTS[page, query] if each[2] not in text]
+        if not missing:
+            break
+        own.wait_for_timeout(250)
     assert missing == []
