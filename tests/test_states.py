@@ -137,6 +137,11 @@ def test_the_command_says_both():
     made = commands.of(evaluate(asked))[0]
     assert "--mamba-ssm-cache-dtype bfloat16" in made.text
     assert any("--max-num-seqs" in note for note in made.notes)
+    # Left alone, vLLM stores them in the model's own 16 bits where config.json names no type.
+    plain = commands.of(evaluate(GRANITE))[0]
+    assert "mamba" not in plain.text
+    assert any("planned at 32 bits" in note for note in plain.notes)
+    assert not any("planned at 32 bits" in note for note in made.notes)
     text = commands.of(evaluate(replace(asked, engine="sglang")))[0].text
     assert "--mamba-ssm-dtype bfloat16 --max-mamba-cache-size 48" in text
     for engine in ("vllm-0.20", "llama.cpp-cuda"):

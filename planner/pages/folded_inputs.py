@@ -54,8 +54,9 @@ def state():
         key="state_format",
         format_func=lambda each: states.FORMATS[each].name,
         on_change=lambda: controls.change(state_format=st.session_state["state_format"]),
-        help="vLLM's --mamba-ssm-cache-dtype, SGLang's --mamba-ssm-dtype. The inputs that a "
-        "convolution keeps stay at 16 bits. How many states SGLang holds is an engine figure.",
+        help="vLLM's --mamba-ssm-cache-dtype, SGLang's --mamba-ssm-dtype. Where the file names no "
+        "type, vLLM takes the model's own 16 bits. The inputs that a convolution keeps stay at 16 "
+        "bits. How many states SGLang holds is an engine figure.",
     )
 
 

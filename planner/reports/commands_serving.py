@@ -4,6 +4,7 @@ import json
 import math
 
 from planner.models import drafting
+from planner.models.states import AUTO
 from planner.reports.command_parts import (
     CONFIG,
     Command,
@@ -27,6 +28,10 @@ SGLANG_CACHE = {"fp8": "fp8_e4m3", "nvfp4": "nvfp4"}
 TENSORRT_CACHE = {"fp8": "fp8", "nvfp4": "nvfp4"}
 STATES = ("float32", "float16", "bfloat16")
 EARLY_STATES = {"vllm-0.20": STATES[:2], "vllm-ascend": ()}
+OWN_STATES = (
+    "Recurrent states: planned at 32 bits, as most such models ask for. Where a config.json names "
+    "no type, vLLM stores them in the model's own, mostly 16 bits: plan that with bfloat16."
+)
 VLLM_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
 ATOM_CACHE = {"fp8": "fp8"}
 
@@ -68,6 +73,8 @@ def vllm(scenario, engine):
         notes += ("Cache: vLLM adds a scale of 4 bytes to each key and value of a head.",)
     state, more = state_type(scenario, EARLY_STATES.get(engine.id, STATES), engine.name)
     notes += more
+    if scenario.state_format == AUTO and any(g.state_width == 4 for g in scenario.the_model.groups):
+        notes += (OWN_STATES,)
     if engine.state_blocks:
         notes += ("Recurrent states: vLLM takes no number of them; --max-num-seqs bounds it.",)
     whole = scenario.ep == scenario.tp * scenario.dp
