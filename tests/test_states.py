@@ -44,6 +44,14 @@ def test_granite_takes_what_its_36_layers_take():
     assert half.cache_fixed_bytes_per_request == 36 * (2_097_152 + 67_584)
 
 
+def test_a_block_stretches_to_what_vllm_says_of_states_at_16_bits():
+    # https://github.com/vllm-project/vllm/issues/24280: 672 tokens for Nemotron Nano 9B v2, when
+    # its states had the model's own type.
+    own = Scenario("nemotron-nano-9b-v2", device="h100-sxm", engine="vllm-0.20", concurrency=1)
+    assert evaluate(replace(own, state_format="bfloat16")).reserve.block_tokens == 672
+    assert evaluate(own).reserve.block_tokens > 1300
+
+
 def test_most_presets_with_states_give_a_choice():
     assert len(OF_A_CHOICE) > 20
     assert {presets.model(id).name for id in WITH_STATES} > {
