@@ -6,7 +6,7 @@ import re
 from planner.hardware import parallel
 from planner.inputs import presets
 from planner.inputs.scenario import device_numbers
-from planner.models import drafting
+from planner.models import drafting, states
 from planner.plan import Plan
 from planner.units import GIB, GIGA, TERA
 
@@ -185,6 +185,8 @@ def inputs(plan: Plan) -> str:
     parts += [f"decode context {scenario.dcp}"] if scenario.dcp > 1 else []
     parts += [on_host(scenario)] if scenario.placed.any else []
     parts += [adapters(scenario)] if scenario.loras else []
+    state = scenario.state_format
+    parts += [f"states in {state}"] if state != states.AUTO else []
     return " · ".join([*parts, f"drafted by {drafter(scenario)}"] if scenario.draft else parts)
 
 

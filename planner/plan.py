@@ -16,6 +16,7 @@ from planner.hardware.drafted import Draft
 from planner.hardware.parallel import Stage
 from planner.inputs import presets
 from planner.inputs.scenario import Scenario
+from planner.models import states
 from planner.models.drafting import MTP
 from planner.models.model import CacheShape, Model
 from planner.models.precision import Weights, weight_bytes
@@ -142,8 +143,9 @@ def plan(
     >>> print(plan(Scenario(context=8192)).cache_bytes)
     17179869184.0
     """
-    own = model or scenario.the_model, device or scenario.the_device
-    inputs = inputs_of(scenario, *own, varied)
+    own = states.stored(model or scenario.the_model, scenario.state_format)
+    device = device or scenario.the_device
+    inputs = inputs_of(scenario, own, device, varied)
     parts = (inputs, _memory(inputs), _decode(inputs), _prefill(inputs))
     return Plan(**{name: value for part in parts for name, value in vars(part).items()})
 

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from planner import Scenario, evaluate
 from planner.inputs import overrides, presets, support
+from planner.models import states
 from planner.reports import command_parts, commands
 from tests.test_plan import scenarios
 from tests.test_report import NAMES, named
@@ -195,6 +196,9 @@ def each_way(id):
             scenario = Scenario(model=model, **layout, **formats, set=set, **more)
             engine = overrides.apply_engine(presets.engine(id), overrides.read(set))
             yield commands.command(scenario, engine)
+    for format in states.FORMATS:
+        scenario = Scenario("granite-4.0-h-small", dp=2, set="state_blocks:7", state_format=format)
+        yield commands.command(scenario, presets.engine(id).changed(state_blocks=7))
 
 
 @pytest.mark.parametrize("id", commands.KINDS)

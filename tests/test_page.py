@@ -349,3 +349,17 @@ def test_the_engine_and_its_figures_can_be_changed():
     assert shown(page)["title"].startswith("Does not fit: vLLM 0.20 to 0.25 holds")
     # Another engine has its own figures.
     assert choose(lambda: page.selectbox(key="engine"), "sglang").set == ""
+
+
+def test_a_type_of_states_is_offered_where_a_model_has_one_to_choose():
+    def boxed(page):
+        page.session_state["cache-box"] = True
+        return page.run()
+
+    page = boxed(opened("model=granite-4.0-h-small&device=h100-sxm&tp=2"))
+    page.selectbox(key="state_format").set_value("bfloat16")
+    boxed(page)
+    assert page.session_state.scenario.state_format == "bfloat16"
+    keys = [each.key for each in boxed(opened("model=llama-3.1-8b")).selectbox]
+    assert "cache_v" in keys
+    assert "state_format" not in keys

@@ -14,6 +14,7 @@ from planner.hardware.context import refusal as context_refusal
 from planner.hardware.parallel import ONE_DEVICE, layouts
 from planner.inputs import presets
 from planner.inputs.scenario import NUMBERS
+from planner.models import states
 from planner.models.drafting import EAGLE, MTP, refusal
 from planner.reports import arithmetic
 from tests.test_model import models
@@ -72,6 +73,13 @@ def adapted(draw, model):
 
 
 @st.composite
+def stated(draw, model):
+    """How recurrent states are stored; mostly as the model's file says."""
+    able = [each for each in states.FORMATS if not states.refusal(model, each)]
+    return {"state_format": draw(st.sampled_from(able))}
+
+
+@st.composite
 def scenarios(draw):
     """Any scenario that can be: every model, format, device and layout."""
     model = draw(st.sampled_from(list(presets.models())))
@@ -100,6 +108,7 @@ def scenarios(draw):
         **draw(hosted(presets.model(model), layout)),
         **draw(drafted(presets.model(model), layout)),
         **draw(adapted(presets.model(model))),
+        **draw(stated(presets.model(model))),
         dcp=draw(st.sampled_from(shared(presets.model(model), layout.tensor))),
     )
 

@@ -140,7 +140,8 @@ def test_what_came_later_means_by_its_absence_what_it_always_meant():
     host = {"host_layers": 0, "host_experts": 0, "host_bandwidth": 89.6, "host_link": 32}
     draft = {"draft": "", "drafted": 3, "accepted": 2}
     lora = {"loras": 0, "lora_rank": 16}
-    assert {**formats, **layout, **engine, **host, **draft, **lora} == ADDED
+    state = {"state_format": "auto"}
+    assert {**formats, **layout, **engine, **host, **draft, **lora, **state} == ADDED
 
 
 @pytest.mark.parametrize("old", OLD_LINKS, ids=[row["query"][:60] for row in OLD_LINKS])

@@ -142,6 +142,7 @@ INPUTS = {
     "engine": "Engine",
     "set": "Engine's figures",
     "draft": "Drafter",
+    "state_format": "Recurrent states",
     **{name: number.label for name, number in ALL_NUMBERS.items()},
 }
 

@@ -56,9 +56,10 @@ class Engine:
     whose entries stand for several tokens; compressed_blocks: `paging.compressed`. hidden_tile,
     expert_tile: multiples to which MXFP4 experts are padded. pool_gib: a device's pool where its
     size is set by hand (vLLM's kv_cache_memory_bytes), whatever the fraction; 0: what is left.
-    pool_taken: “all” where the pool takes all that is left at start, as vLLM does, so that its size
-    says nothing about need; else “as needed”. host: “processor” where the host works on layers in
-    its own memory, or “none”.
+    state_blocks: recurrent states that the engine is told to hold, whose number bounds the requests
+    (SGLang's max_mamba_cache_size); 0: as many as its own rule gives. pool_taken: “all” where the
+    pool takes all that is left at start, as vLLM does, so that its size says nothing about need;
+    else “as needed”. host: “processor” where the host works on layers in its own memory, or “none”.
     flags: the version whose start command is known here. group: “older” for an engine of the past.
     """
 
@@ -94,6 +95,7 @@ class Engine:
     states_share: float = 1.0
     compressed_blocks: str = "widest"
     pool_gib: float = 0.0
+    state_blocks: float = 0.0
     pool_taken: str = "as needed"
     host: str = "processor"
     hidden_tile: int = 1
@@ -229,6 +231,8 @@ def reserve(
     if engine.pool_gib:
         pool = formulas.fixed_pool_bytes(engine.pool_gib * GIB, total_bytes, sum(terms.values()))
     cut = PAGINGS[engine.paging](engine, layers, pool, context_tokens, step)
+    if engine.state_blocks and any(each.state_bytes for each in layers):
+        cut = cut.with_most(engine.state_blocks // engine.state_slots)
     return Reserve(
         engine=engine,
         total_bytes=total_bytes,

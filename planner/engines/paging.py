@@ -5,7 +5,7 @@ arguments: the engine, `CacheLayers` of one device, its pool in bytes, the conte
 tokens, and the tokens of one step. Numbers may be arrays.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -52,6 +52,11 @@ class Paging:
     def concurrency(self):
         """Requests of the full context that fit, with their fraction, as engines print it."""
         return self.blocks / self.per_request
+
+    def with_most(self, requests):
+        """The same pool where no more than so many requests get a state, whatever room is left."""
+        per_request = np.maximum(self.per_request, _parted(self.blocks, requests))
+        return replace(self, per_request=per_request)
 
 
 def paged(engine, layers, pool, context, batched_tokens):
@@ -141,7 +146,8 @@ def shared(engine, layers, pool, context, batched_tokens):
     Windows: full · F + window · r · F bytes for F tokens, r = `window_share`. A running request
     holds its window there, and the prompt that is being read a step of tokens besides. States:
     `states_share` bytes for each byte of keys and values, and one slot more than can be used; a
-    running request takes `state_slots` of them, its own and those that keep prefixes.
+    running request takes `state_slots` of them, its own and those that keep prefixes. Where
+    `state_blocks` says how many, they take that many slots and the tokens get the rest.
     Source: https://github.com/sgl-project/sglang/blob/v0.5.23/python/sglang/srt/
     (model_executor/pool_configurator.py, mem_cache/kv_cache_configurator.py)
     """
@@ -155,6 +161,8 @@ def shared(engine, layers, pool, context, batched_tokens):
     if state:
         part = engine.states_share / (1 + engine.states_share) if full or window else 1.0
         slots = np.maximum(np.floor(pool * part / state) - 1, 0)
+        if engine.state_blocks:
+            slots = np.clip(np.floor(pool / state) - 1, 0, engine.state_blocks)
         seats, apart = slots // engine.state_slots, np.minimum((slots + 1) * state, pool)
     if not full and not window:
         return Paging(1, state, slots, _parted(slots, seats), apart_bytes=apart)

@@ -12,6 +12,7 @@ from planner.models.notation import shorten
 MEMORY = {
     "fraction": Number("Memory fraction", "", 0.01, 1),
     "pool_gib": Number("Cache pool of a fixed size", "GiB", 0, 100_000),
+    "state_blocks": Number("Recurrent states", "states", 0, 1_000_000, whole=True),
     "non_torch_gib": Number("CUDA context and buffers", "GiB", 0, 1000),
     "link_gib": Number("More with several devices", "GiB", 0, 1000),
     "graphs_gib": Number("CUDA graphs", "GiB", 0, 1000),

@@ -16,7 +16,7 @@ from planner.hardware.host import Placed
 from planner.hardware.parallel import Layout
 from planner.inputs import overrides, presets, unequal
 from planner.inputs.link import Named, Notice, Number, read_values, write
-from planner.models import drafting
+from planner.models import drafting, states
 from planner.models.drafting import Drafter
 from planner.models.model import Model
 from planner.models.notation import shorten
@@ -80,9 +80,11 @@ ADDED = {
     "dcp": 1,
     "loras": 0,
     "lora_rank": 16,
+    "state_format": states.AUTO,
 }
 FIND = {
     "model": presets.model,
+    "state_format": states.state_format,
     "device": presets.accelerator,
     "weights": presets.weight_format,
     "cache_k": presets.cache_format,
@@ -131,6 +133,7 @@ class Scenario:
     step; accepted: tokens that a step yields in the mean, the model's own among them. dcp:
     so many tensor-parallel devices that would store the same share out the tokens of a request.
     loras: adapters that an engine holds room for at once; lora_rank: the largest rank of one.
+    state_format: of recurrent states, by its id; “auto” is what the model's file says.
     Raises ValueError, naming the input, on a value that is not allowed.
 
     >>> from planner import Scenario
@@ -170,6 +173,7 @@ class Scenario:
     dcp: int = 1
     loras: int = 0
     lora_rank: int = 16
+    state_format: str = states.AUTO
 
     def __post_init__(self):
         for name, find in FIND.items():
@@ -208,12 +212,13 @@ class Scenario:
             presets.draft_model(self.draft)
         except ValueError as problem:
             raise ValueError(f"draft: {problem}") from None
-        refused = drafting.refusal(self.the_model, self.draft, self.pp)
-        if refused:
-            raise ValueError(f"draft: {refused}")
-        refused = adapters.refusal(self.the_model, self.loras)
-        if refused:
-            raise ValueError(f"loras: {refused}")
+        for name, refused in (
+            ("draft", drafting.refusal(self.the_model, self.draft, self.pp)),
+            ("loras", adapters.refusal(self.the_model, self.loras)),
+            ("state_format", states.refusal(self.the_model, self.state_format)),
+        ):
+            if refused:
+                raise ValueError(f"{name}: {refused}")
         if self.accepted > self.drafted + 1:
             raise ValueError(f"accepted: a step of {self.drafted} drafted tokens yields no more")
         try:
@@ -223,7 +228,7 @@ class Scenario:
 
     @property
     def the_model(self) -> Model:
-        return presets.model(self.model)
+        return states.stored(presets.model(self.model), self.state_format)
 
     @property
     def the_device(self) -> Accelerator:
@@ -331,10 +336,12 @@ def decode(query: str | Mapping[str, Sequence[str]]) -> tuple[Scenario, tuple[No
         values["dcp"] = 1
     values |= _placeable(values, notices)
     values |= _draftable(values, notices)
-    refused = adapters.refusal(presets.model(values["model"]), values["loras"])
-    if refused:
-        notices.append(Notice("loras", refused[:1].upper() + refused[1:], "0 is used instead"))
-        values["loras"] = 0
+    for name, refusal in (("loras", adapters.refusal), ("state_format", states.refusal)):
+        refused = refusal(presets.model(values["model"]), values[name])
+        if refused:
+            why, plain = refused[:1].upper() + refused[1:], ADDED[name]
+            notices.append(Notice(name, why, f"{plain} is used instead"))
+            values[name] = plain
     return Scenario(**values), tuple(notices)
 
 

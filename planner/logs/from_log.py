@@ -19,7 +19,7 @@ from planner.logs.assumed import Assumed, fill, marked
 from planner.logs.parse import LogReading, read_log
 from planner.logs.predicted import Setup, predicted, without_model
 from planner.logs.reconcile import Row
-from planner.models import drafting
+from planner.models import drafting, states
 from planner.models.notation import shorten
 from planner.plan import weights_of
 from planner.units import GB, GIB
@@ -169,6 +169,7 @@ def _said(reading, link, notes):
     model = presets.model(link["model"]) if link["model"] else None
     found = {**_layout(reading, model), **_load(reading), "engine": _engine(reading)}
     found |= {**_left(reading, model), **_draft(reading, model), **_adapters(reading)}
+    found |= _states(reading, model)
     if reading.total_gib is not None and reading.engine != "llama.cpp":
         found["memory"] = f"{reading.total_gib * GIB / GB:.3f}"
     found["set"] = _set(reading)
@@ -225,6 +226,12 @@ def _adapters(reading):
     return {"loras": reading.loras or few, "lora_rank": reading.lora_rank or 16}
 
 
+def _states(reading, model):
+    """How recurrent states are stored: what is said of them alone, else of all that is kept."""
+    stored = reading.state_type or reading.states_type or states.AUTO
+    return {} if not model or states.refusal(model, stored) else {"state_format": stored}
+
+
 def _engine(reading):
     """The row of the engine where its version is known; a link may name another version's."""
     if reading.engine == "vllm" and reading.release is None and not reading.blocks:
@@ -257,6 +264,7 @@ def _set(reading):
         "fraction": reading.fraction,
         "pool_gib": reading.set_pool_gib,
         "block_tokens": reading.block_tokens,
+        "state_blocks": reading.group_state_blocks,
     }
     return overrides.write(
         {

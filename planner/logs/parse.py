@@ -70,8 +70,10 @@ class LogReading:
     pool that somebody fixed. window_tokens: of SGLang's second pool, of which window_share is a
     part. context_gib: cache and states together. llama.cpp's sizes are summed over its devices,
     device_count of them. drafting, drafted, draft_model: speculative decoding, and how many tokens
-    it drafts. lines: for each figure, where it was read; ranks: which rank said it. line_count:
-    lines with anything in them.
+    it drafts. state_type: of recurrent states, and states_type of all that recurrent layers keep;
+    state_blocks: how many states SGLang is told to hold, states_held: how many it holds. lines: for
+    each figure, where it was read; ranks: which rank said it. line_count: lines with anything in
+    them.
     """
 
     engine: str = ""
@@ -114,6 +116,10 @@ class LogReading:
     lora_on: str | None = None
     loras: int | None = None
     lora_rank: int | None = None
+    state_type: str | None = None
+    states_type: str | None = None
+    state_blocks: int | None = None
+    states_held: int | None = None
     offload_gib: float | None = None
     offloaded_layers: int | None = None
     all_layers: int | None = None
@@ -147,6 +153,12 @@ class LogReading:
     ranks: Mapping[str, str] = field(default_factory=dict)
     line_count: int = field(default=0, compare=False)
     start_count: int = 1
+
+    @property
+    def group_state_blocks(self):
+        """Recurrent states of one data-parallel group, of the number that SGLang is told; or 0."""
+        groups = (self.data_parallel or 1) if self.data_attention == "True" else 1
+        return (self.state_blocks or 0) // groups
 
     @property
     def release(self):

@@ -152,6 +152,8 @@ def _as_said(engine, reading):
         engine = engine.changed(logit_rows=reading.sequences)
     if reading.window_share:
         engine = engine.changed(window_share=reading.window_share)
+    if reading.state_blocks:
+        engine = engine.changed(state_blocks=reading.group_state_blocks)
     if reading.eager == "True":
         engine = engine.changed(graphs_gib=0.0)
     if reading.groups_counted:

@@ -36,6 +36,7 @@ WORDS = {  # figures that are words, and how far such a word may reach
     "refused": r"[Nn]ot?",
     "model_line": r"[^\s|\"][^\n\"]{0,120}",
     "dtype_line": r"[^\s|][^\n]{0,60}",
+    **dict.fromkeys(("state_type", "states_type"), r"(?:float32|float16|bfloat16)"),
     "drafting": r"\w{1,40}",
     "draft_model": r"[^\s'\",]{1,200}",
     **dict.fromkeys(("expert_parallel_on", "data_attention", "eager"), r"True|False"),
@@ -60,6 +61,7 @@ WHOLE = (
     "drafted",
     "loras",
     "rank",
+    "held",
 )
 
 

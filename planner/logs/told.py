@@ -19,6 +19,7 @@ STARTED_FROM = (
     *("expert_parallel_on", "data_attention", "fraction", "max_model_len", "slot_tokens"),
     *("batched_tokens", "sequences", "block_tokens", "eager", "prefix_caching", "window_share"),
     *("lora_on", "loras", "lora_rank", "host_expert_layers", "cpu_moe"),
+    *("state_type", "states_type", "state_blocks"),
     *("drafting", "drafted", "total_gib", "refused", "set_pool_gib", "set_blocks", "set_tokens"),
 )
 TERMS = (

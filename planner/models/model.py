@@ -22,6 +22,8 @@ LIMITS = {
     "window": (1, 10**9),
     "stride": (1, 65_536),
     "state_bytes": (0, 10**10),
+    "conv_bytes": (0, 10**10),
+    "state_width": (0, 8),
     "index_bytes": (0, 10**6),
     "top_k": (1, 10**9),
     "width": (0, 10**6),
@@ -52,8 +54,10 @@ class LayerGroup:
     window: most tokens kept. stride: every so many tokens become one stored entry, beside the
     window in full. index_bytes: extra bytes of an entry, the key of a sparse-attention indexer.
     top_k: entries that a new token reads of those stored, the best by the indexer; None: all.
-    state_bytes: the fixed state of a recurrent layer for one request. A layer with query heads and
-    no key-value heads reads the cache of another one. Raises ValueError on an impossible number.
+    state_bytes: the fixed state of a recurrent layer for one request, of which conv_bytes are the
+    last inputs of a convolution. state_width: bytes of one element of the rest; 0 where that is not
+    known, or one type for all engines. A layer with query heads and no key-value heads reads the
+    cache of another one. Raises ValueError on an impossible number.
 
     >>> from planner import LayerGroup
     >>> LayerGroup(32, query_heads=32, kv_heads=8, key_dim=128, value_dim=128).bytes_per_token()
@@ -72,9 +76,13 @@ class LayerGroup:
     query_dim: int | None = None
     output_dim: int | None = None
     top_k: int | None = None
+    conv_bytes: int = 0
+    state_width: int = 0
 
     def __post_init__(self):
         _check(self, may_be_none=("window", "query_dim", "output_dim", "top_k"))
+        if self.conv_bytes > self.state_bytes:
+            raise ValueError("conv_bytes is more than the state_bytes that it is a part of")
         for given, stored in (("query_dim", self.key_dim), ("output_dim", self.value_dim)):
             if getattr(self, given) is None:
                 object.__setattr__(self, given, stored)

@@ -29,6 +29,8 @@ GROUP_LETTERS = {
     "a": "query_dim",
     "o": "output_dim",
     "t": "top_k",
+    "c": "conv_bytes",
+    "b": "state_width",
 }
 MODEL_LETTERS = {
     "p": "parameters",

@@ -5,7 +5,7 @@ import streamlit as st
 from planner.hardware import context
 from planner.inputs import presets
 from planner.inputs.scenario import DRAFT, HOST, LORA
-from planner.models import drafting
+from planner.models import drafting, states
 from planner.pages import controls
 
 
@@ -37,6 +37,26 @@ def context_parallel():
         key="dcp",
         on_change=lambda: controls.change(dcp=st.session_state["dcp"]),
         help="Devices that would store the same keys and values share out the tokens instead.",
+    )
+
+
+def state():
+    """Choose how recurrent states are stored, where the model has any whose type is a choice."""
+    now = st.session_state.scenario
+    formats = [each for each in states.FORMATS if not states.refusal(now.the_model, each)]
+    if formats == [states.AUTO]:
+        return
+    if st.session_state.get("state_format") != now.state_format:
+        st.session_state["state_format"] = now.state_format
+    st.selectbox(
+        "Recurrent states",
+        formats,
+        key="state_format",
+        format_func=lambda each: states.FORMATS[each].name,
+        on_change=lambda: controls.change(state_format=st.session_state["state_format"]),
+        help="vLLM's --mamba-ssm-cache-dtype, SGLang's --mamba-ssm-dtype. Where the file names no "
+        "type, vLLM takes the model's own 16 bits. The inputs that a convolution keeps stay at 16 "
+        "bits. How many states SGLang holds is an engine figure.",
     )
 
 

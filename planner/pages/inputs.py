@@ -184,6 +184,7 @@ def cache():
     formats = presets.caches_of(st.session_state.scenario.the_model)
     _select("Keys", "cache_k", list(formats), lambda key: formats[key].name)
     _select("Values", "cache_v", list(formats), lambda key: formats[key].name)
+    folded_inputs.state()
 
 
 def layout():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from planner.engines.memory import Engine
 from planner.inputs import overrides, presets
 from planner.inputs.choices import published
-from planner.models import drafting
+from planner.models import drafting, states
 from planner.units import GIB
 
 CONFIG = "planner.yaml"
@@ -93,6 +93,14 @@ def set_by_hand(scenario, name, value):
 def pool_bytes(engine):
     """The pool of a fixed size in bytes; None where it has none."""
     return round(engine.pool_gib * GIB) if engine.pool_gib else None
+
+
+def state_type(scenario, known, engine):
+    """The type of recurrent states where an engine takes it, or a note that it does not."""
+    own = scenario.state_format
+    if own == states.AUTO or own in known:
+        return (None if own == states.AUTO else own), ()
+    return None, (f"Recurrent states: how {engine} is told of {own} is not known here.",)
 
 
 def checkpoint(scenario, engine):

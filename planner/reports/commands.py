@@ -11,9 +11,9 @@ from planner.engines.memory import Engine
 from planner.inputs import support
 from planner.inputs.choices import published
 from planner.inputs.scenario import Scenario
-from planner.models import drafting
+from planner.models import drafting, states
 from planner.reports import measure
-from planner.reports.command_parts import EAGLE_HEAD, Command, name_of
+from planner.reports.command_parts import EAGLE_HEAD, Command, name_of, state_type
 from planner.reports.commands_local import exllama, ik_llama, llama, mlx, ollama
 from planner.reports.commands_serving import (
     atom,
@@ -52,6 +52,10 @@ def command(scenario: Scenario, engine: Engine) -> Command:
         notes.append(f"Put the path of an EAGLE-3 head of this model in place of {EAGLE_HEAD}.")
     if scenario.loras and KINDS[engine.id] not in (vllm, sglang):
         notes.append(f"LoRA adapters: {engine.name} is told nothing of them here.")
+    if scenario.state_format != states.AUTO and KINDS[engine.id] not in (vllm, sglang):
+        notes += state_type(scenario, (), engine.name)[1]
+    if engine.state_blocks and KINDS[engine.id] not in (vllm, sglang):
+        notes.append(f"Recurrent states: {engine.name} is told no number of them here.")
     if not published(scenario.the_model.source):
         notes.append("Put the path of the model in place of its name.")
     asks = measure.words(scenario, engine.id, name_of(scenario.the_model))

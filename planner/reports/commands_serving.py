@@ -4,6 +4,7 @@ import json
 import math
 
 from planner.models import drafting
+from planner.models.states import AUTO
 from planner.reports.command_parts import (
     CONFIG,
     Command,
@@ -16,6 +17,7 @@ from planner.reports.command_parts import (
     per_group,
     pool_bytes,
     set_by_hand,
+    state_type,
     step_of,
 )
 
@@ -24,6 +26,12 @@ VLLM_CACHE = {"fp8": "fp8", "int8": "int8_per_token_head", "nvfp4": "nvfp4", **O
 EARLY_CACHE = {"fp8": "fp8", **OF_LATENTS}  # of vLLM before 0.20
 SGLANG_CACHE = {"fp8": "fp8_e4m3", "nvfp4": "nvfp4"}
 TENSORRT_CACHE = {"fp8": "fp8", "nvfp4": "nvfp4"}
+STATES = ("float32", "float16", "bfloat16")
+EARLY_STATES = {"vllm-0.20": STATES[:2], "vllm-ascend": ()}
+OWN_STATES = (
+    "Recurrent states: planned at 32 bits, as most such models ask for. Where a config.json names "
+    "no type, vLLM stores them in the model's own, mostly 16 bits: plan that with bfloat16."
+)
 VLLM_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
 ATOM_CACHE = {"fp8": "fp8"}
 
@@ -63,6 +71,12 @@ def vllm(scenario, engine):
     notes += more
     if cache == VLLM_CACHE["int8"]:
         notes += ("Cache: vLLM adds a scale of 4 bytes to each key and value of a head.",)
+    state, more = state_type(scenario, EARLY_STATES.get(engine.id, STATES), engine.name)
+    notes += more
+    if scenario.state_format == AUTO and any(g.state_width == 4 for g in scenario.the_model.groups):
+        notes += (OWN_STATES,)
+    if engine.state_blocks:
+        notes += ("Recurrent states: vLLM takes no number of them; --max-num-seqs bounds it.",)
     whole = scenario.ep == scenario.tp * scenario.dp
     if scenario.ep > 1 and not whole:
         notes += (f"Experts: vLLM deals them out over all devices of a stage, not {scenario.ep}.",)
@@ -86,6 +100,7 @@ def vllm(scenario, engine):
         "--enable-lora": True if scenario.loras else None,
         "--max-loras": scenario.loras or None,
         "--max-lora-rank": _rank(scenario) if scenario.loras else None,
+        "--mamba-ssm-cache-dtype": state,
     }
     return Command(engine, ("vllm", "serve", name_of(scenario.the_model), *flags(said)), notes)
 
@@ -93,6 +108,7 @@ def vllm(scenario, engine):
 def sglang(scenario, engine):
     stored, more = checkpoint(scenario, engine)
     cache, notes = one_cache(scenario, SGLANG_CACHE, "SGLang")
+    state, _ = state_type(scenario, STATES, "SGLang")
     notes += more
     # With experts the groups share them, so a stage's devices are one group; else each is a copy.
     together = scenario.dp > 1 and scenario.the_model.experts > 0
@@ -119,6 +135,9 @@ def sglang(scenario, engine):
         "--max-loras-per-batch": scenario.loras or None,
         "--max-lora-rank": scenario.lora_rank if scenario.loras else None,
         "--lora-target-modules": "all" if scenario.loras else None,
+        "--mamba-ssm-dtype": state,
+        # Shared out over the groups, as the requests are.
+        "--max-mamba-cache-size": round(engine.state_blocks) * groups or None,
         **_sglang_draft(scenario),
     }
     start = ("python3", "-m", "sglang.launch_server", "--model-path", name_of(scenario.the_model))

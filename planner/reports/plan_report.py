@@ -48,6 +48,7 @@ def as_dict(evaluation: Evaluation) -> dict:
         "engine_name": evaluation.engine.name,
         "engine_set": scenario.set,
         "draft": scenario.draft,
+        "state_format": scenario.state_format,
         "fits": bool(evaluation.fits),
         "fits_ideal": bool(plan.fits),
         "fits_calibrated": None if evaluation.ideal else bool(evaluation.fits),

@@ -19,6 +19,7 @@ from planner.inputs import presets, strict
 from planner.inputs import scenario as scenarios
 from planner.inputs.link import Choice, Named, Notice, Number, read_values, write
 from planner.inputs.scenario import Scenario
+from planner.models import states
 from planner.sizing import prices
 from planner.sizing.search import COST, RANKS
 from planner.sizing.space import BESIDE, Space
@@ -158,7 +159,7 @@ class Ask:
     distribution. price: of the named device, USD an hour, 0 for the median of its offers; purchase:
     of one's own device, which then costs by its years and electricity. site: how much longer
     everything takes there than is predicted. seed: of a simulation, which changes nothing else.
-    dcp, host_…, draft, drafted, accepted, set: as a scenario has them, of every deployment.
+    dcp, host_…, draft, …, set, state_format: as a scenario has them, of every deployment.
     """
 
     model: str = "llama-3.1-8b"
@@ -209,6 +210,7 @@ class Ask:
     drafted: int = 3
     accepted: float = 2
     set: str = ""
+    state_format: str = states.AUTO
 
     @property
     def the_workload(self) -> Workload:

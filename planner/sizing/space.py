@@ -10,7 +10,7 @@ from planner.hardware.host import Placed
 from planner.hardware.parallel import Layout
 from planner.inputs import presets, support
 from planner.inputs.scenario import Scenario
-from planner.models import drafting
+from planner.models import drafting, states
 from planner.models.model import Model
 
 ENGINES = ("vllm-0.34", "sglang", "tensorrt-llm")  # the newest of each that serves many
@@ -21,7 +21,7 @@ SMALL_CACHE, CACHE_NEEDS = "fp8", "fp8_tflops"
 LEAST_BITS = 4  # weights of fewer bits are not looked for
 # Inputs of a scenario that are the same in every row.
 BESIDE = ("dcp", "host_layers", "host_experts", "host_bandwidth", "host_link", "draft", "drafted",
-          "accepted", "set")  # fmt: skip
+          "accepted", "set", "state_format")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,8 @@ class Space:
 
     @property
     def the_model(self) -> Model:
-        return presets.model(self.model)
+        stored = dict(self.beside).get("state_format", states.AUTO)
+        return states.stored(presets.model(self.model), stored)
 
     def tried_weights(self) -> tuple[str, ...]:
         """The model's own format, and those that make it smaller."""

@@ -10,6 +10,7 @@ from planner.inputs.choices import KINDS
 from planner.inputs.link import VERSION
 from planner.inputs.scenario import ALL_NUMBERS, FIND, Scenario
 from planner.lesson.plan_questions import GIVES
+from planner.models import states
 from planner.models.notation import PREFIX
 from planner.reports import plan_report
 from planner.serving import evaluate
@@ -22,6 +23,7 @@ PRESETS = {
     "cache_k": presets.cache_formats,
     "cache_v": presets.cache_formats,
     "engine": presets.engines,
+    "state_format": lambda: states.FORMATS,
 }
 REFUSED = {
     "400": "Bad input; every problem is named.",

@@ -2,6 +2,7 @@
 
 from planner.inputs import presets
 from planner.inputs.link import VERSION, Choice, Number
+from planner.models import states
 from planner.models.notation import PREFIX
 from planner.sizing import query
 from planner.sizing import report as reports
@@ -12,6 +13,7 @@ KNOWN = {
     "cache": presets.cache_formats,
     "device": presets.accelerators,
     "engine": query.engines,
+    "state_format": lambda: states.FORMATS,
     "workload": query.workloads,
 }
 WRITTEN = {  # as a plan's own

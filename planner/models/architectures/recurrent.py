@@ -2,7 +2,10 @@
 
 As in `attention`, each function gives a LayerGroup of one layer and its parameters without norms
 of the hidden width. A state is stored at 32 bits unless the file says otherwise, the last inputs of
-a short convolution at 16.
+a short convolution at 16. Engines let a person choose the type of the states of Mamba and Gated
+DeltaNet alone; those of other kinds have the type that is said there.
+Source: https://github.com/vllm-project/vllm/blob/main/vllm/model_executor/layers/mamba/
+mamba_utils.py (MambaStateDtypeCalculator)
 """
 
 from dataclasses import replace
@@ -22,16 +25,17 @@ def gated_delta(fields, kind):
     keys, key = fields.count("linear_num_key_heads"), fields.count("linear_key_head_dim")
     values, value = fields.count("linear_num_value_heads"), fields.count("linear_value_head_dim")
     channels = 2 * keys * key + values * value
-    state = values * key * value * _state_width(fields) + channels * taps * FP16
+    elements, tail = values * key * value, channels * taps * FP16
     parameters = hidden * (channels + values * value + 2 * values) + channels * taps
     parameters += 2 * values + value + values * value * hidden
-    return _recurrent(state, values), parameters
+    return _selective(fields, elements, tail, values), parameters
 
 
 def delta_attention(fields, kind):
     """Kimi Delta Attention (Kimi Linear 2025): as DeltaNet, three convolutions, two gates.
 
-    Each gate goes through a narrow matrix or, in later models, a full one.
+    Each gate goes through a narrow matrix or, in later models, a full one. vLLM keeps the matrices
+    at 32 bits whatever it is told (`kda_state_dtype`); no config.json names another type.
     """
     own = fields
     if fields.find("linear_attn_config")[1] is not None:
@@ -57,12 +61,12 @@ def mamba2(fields, kind):
     if not inner:
         inner = many * width if width else fields.count("mamba_expand") * hidden
     channels = inner + 2 * shared * size
-    state = inner * size * _state_width(fields) + channels * taps * FP16
+    elements, tail = inner * size, channels * taps * FP16
     biased = fields.flag("mamba_bias", True)
     parameters = hidden * (inner + channels + many) + channels * (taps + biased)
     parameters += 3 * many + inner * hidden
     parameters += inner if fields.flag("mamba_rms_norm", True) else 0
-    return _recurrent(state, many), parameters
+    return _selective(fields, elements, tail, many), parameters
 
 
 def mamba1(fields, kind):
@@ -71,10 +75,10 @@ def mamba1(fields, kind):
     inner = fields.number("mamba_inner", None) or fields.count("mamba_expand") * hidden
     step = fields.find("step_rank")[1]
     rank = -(-hidden // 16) if step in (None, "auto") else fields.count("step_rank")
-    state = inner * size * FP32 + inner * taps * FP16
+    elements, tail = inner * size, inner * taps * FP16
     parameters = 3 * hidden * inner + inner * (taps + 1) + inner * (rank + 2 * size)
     parameters += rank * inner + inner + inner * size + inner
-    return _recurrent(state, 0), parameters
+    return _selective(fields, elements, tail, 0), parameters
 
 
 def lightning(fields, kind):
@@ -102,7 +106,7 @@ def beside_mamba2(fields, kind):
     """Falcon-H1: attention and Mamba-2 side by side in one layer."""
     attention, parameters = heads(fields, "full")
     state, more = mamba2(fields, kind)
-    return replace(attention, state_bytes=state.state_bytes), parameters + more
+    return replace(attention, **_state_of(state)), parameters + more
 
 
 def over_mamba2(fields, kind):
@@ -114,7 +118,7 @@ def over_mamba2(fields, kind):
     state, parameters = mamba2(fields, kind)
     hidden, query = fields.count("hidden"), fields.count("heads")
     width = fields.number("head_dim", None) or 2 * hidden // query
-    group = LayerGroup(1, query, query, width, width, state_bytes=state.state_bytes)
+    group = LayerGroup(1, query, query, width, width, **_state_of(state))
     return group, parameters + hidden * hidden
 
 
@@ -142,6 +146,21 @@ def _state_width(fields):
     if stored not in (None, "float32", "bfloat16", "float16"):
         raise Refusal(f"The recurrent state is stored as “{shorten(stored)}”, not known here.")
     return FP32 if stored in (None, "float32") else FP16
+
+
+def _selective(fields, elements, tail, many):
+    """A layer whose state has so many elements of a type that engines let a person choose.
+
+    tail: bytes of a convolution's last inputs, which keep theirs.
+    """
+    width = _state_width(fields)
+    state = {"state_bytes": elements * width + tail, "conv_bytes": tail, "state_width": width}
+    return LayerGroup(1, many, 0, 0, 0, **state)
+
+
+def _state_of(group):
+    """What a layer of this kind says of its state, for one that keeps more beside it."""
+    return {name: getattr(group, name) for name in ("state_bytes", "conv_bytes", "state_width")}
 
 
 def _recurrent(state, many):
